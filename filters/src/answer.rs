@@ -1,0 +1,144 @@
+//! Is this whole answer of an upstream valid, and what does the caller see of it?
+//!
+//! An upstream is not trusted: its answer is checked for the surface's shape, then dressed as the caller's own (contract section 5).
+//! Vectors and scores stay the bytes they were.
+
+mod choices;
+mod finish;
+mod members;
+pub(crate) mod msgpack;
+mod native;
+mod numbers;
+mod openai;
+mod usage;
+
+pub(crate) use choices::{Kind, MAX_CHOICES, shaped};
+pub(crate) use finish::{is_chat, is_completion, is_generated};
+pub(crate) use members::{Members, json_text};
+pub(crate) use usage::Generated;
+
+use crate::shape::Shown;
+use crate::upstream_status::in_band;
+use crate::upstream_status::loose::{Loose, Text};
+use spillway_policies::{Cause, Class, Failure, Surface};
+use std::borrow::Cow;
+
+/// How an answer is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Content {
+    /// JSON.
+    Json,
+    /// msgpack, on native surfaces other than generate.
+    Msgpack,
+    /// Plain text or subtitles, on the audio surface.
+    Text,
+}
+
+/// What the answer must fit.
+#[derive(Clone, Copy, Debug)]
+pub struct Expected<'a> {
+    /// How it is dressed.
+    pub shown: Shown<'a>,
+    /// How many items, inputs or documents were sent, when that is known.
+    pub items: Option<usize>,
+    /// How many results a rerank call asked for, when it said so.
+    pub top_n: Option<usize>,
+}
+
+/// Checks a whole 2xx answer of an upstream that speaks the caller's protocol, and gives what the caller sees.
+///
+/// # Errors
+/// The answer is not a valid one for `surface` ([`Cause::InvalidAnswer`], final), or it is an error under a success status, which is
+/// classified as it states.
+pub fn check<'a>(
+    surface: Surface,
+    content: Content,
+    body: &'a [u8],
+    expected: &Expected<'_>,
+) -> Result<Cow<'a, [u8]>, Failure> {
+    if content == Content::Text && surface == Surface::Audio {
+        return std::str::from_utf8(body).map(|_| Cow::Borrowed(body)).map_err(|_| INVALID);
+    }
+    let takes_msgpack = matches!(surface, Surface::Encode | Surface::Extract | Surface::Score);
+    if content == Content::Msgpack && !takes_msgpack {
+        return Err(INVALID);
+    }
+    let members = Members::read(content, body).ok_or(INVALID)?;
+    if let Some(failure) = stated_failure(&members) {
+        return Err(failure);
+    }
+    validate(surface, &members, expected).ok_or(INVALID)?;
+    match surface {
+        Surface::Audio => Ok(Cow::Borrowed(body)),
+        _ => dressed(surface, members, &expected.shown).map(Cow::Owned).ok_or(INVALID),
+    }
+}
+
+/// The failure of every answer that is not a valid one.
+const INVALID: Failure = Failure::new(Cause::InvalidAnswer, Class::Final);
+
+/// The failure of an error under a success status: `error` of any kind but null, or a flat `object: error`.
+fn stated_failure(members: &Members<'_>) -> Option<Failure> {
+    if members.raw("error").is_some() {
+        match members.read_member::<Loose<'_>>("error") {
+            Some(Loose::Null) => {}
+            Some(error) => return Some(in_band::failure(Cause::InvalidAnswer, &error)),
+            None => return Some(INVALID),
+        }
+    }
+    let is_error = members.read_member::<Text<'_>>("object").is_some_and(|object| object.0 == "error");
+    is_error.then(|| in_band::coded(Cause::InvalidAnswer, members.read_member::<Loose<'_>>("code").as_ref(), None))
+}
+
+fn validate(surface: Surface, members: &Members<'_>, expected: &Expected<'_>) -> Option<()> {
+    match surface {
+        Surface::Audio => openai::transcription(members),
+        Surface::Chat => generation(members, Kind::Message),
+        Surface::Completions => generation(members, Kind::Text),
+        Surface::Embeddings => openai::embeddings(members, expected),
+        Surface::Encode | Surface::Extract => native::items(members, expected),
+        Surface::Generate => native::generated(members),
+        Surface::Rerank => openai::rerank(members, expected),
+        Surface::Responses => openai::responses(members),
+        Surface::Score => native::scores(members, expected),
+    }
+}
+
+/// Chat and completions: whole choices, and exact usage when there is any.
+fn generation(members: &Members<'_>, kind: Kind) -> Option<()> {
+    choices::are_whole(members.raw("choices")?, kind).then_some(())?;
+    if members.raw("usage").is_none() {
+        return Some(());
+    }
+    members.read_member::<Option<Generated>>("usage")?.is_none_or(|usage| usage.is_sound()).then_some(())
+}
+
+fn dressed(surface: Surface, mut members: Members<'_>, shown: &Shown<'_>) -> Option<Vec<u8>> {
+    match surface {
+        Surface::Chat => return dressed_choices(&members, Kind::Message, "chat.completion", shown),
+        Surface::Completions => return dressed_choices(&members, Kind::Text, "text_completion", shown),
+        Surface::Responses => members.set_text("id", shown.id),
+        Surface::Audio
+        | Surface::Embeddings
+        | Surface::Encode
+        | Surface::Extract
+        | Surface::Generate
+        | Surface::Rerank
+        | Surface::Score => {}
+    }
+    members.set_text("model", shown.model);
+    Some(members.to_bytes())
+}
+
+fn dressed_choices(members: &Members<'_>, kind: Kind, object: &str, shown: &Shown<'_>) -> Option<Vec<u8>> {
+    let mut out = Vec::new();
+    shown.open(object, &mut out);
+    out.extend_from_slice(b",\"choices\":");
+    out.extend_from_slice(&shaped(members.raw("choices")?, kind, shown.include_reasoning)?);
+    if let Some(usage) = members.read_member::<Generated>("usage") {
+        out.extend_from_slice(b",\"usage\":");
+        out.extend_from_slice(&usage.to_json());
+    }
+    out.push(b'}');
+    Some(out)
+}

@@ -1,0 +1,180 @@
+//! What are the members of an object, and how is it written again with some of them changed?
+//!
+//! Values stay the bytes they were, so a large answer never becomes a tree and its numbers keep their digits.
+
+use super::{Content, msgpack};
+use serde::Deserialize;
+use serde::de::{Deserializer, Error, MapAccess, Visitor};
+use serde_json::value::RawValue;
+use std::borrow::Cow;
+use std::fmt;
+
+/// Most members of one object.
+const MAX_MEMBERS: usize = 256;
+
+/// Deepest nesting of one object.
+const MAX_DEPTH: usize = 128;
+
+/// An object: names with raw values, in order. No name stands twice, so that every reader of it sees the same.
+#[derive(Debug)]
+pub(crate) struct Members<'a> {
+    content: Content,
+    entries: Vec<(Cow<'a, str>, Cow<'a, [u8]>)>,
+}
+
+impl<'a> Members<'a> {
+    /// The object that `bytes` is; none when it is anything else or not well-formed.
+    pub(crate) fn read(content: Content, bytes: &'a [u8]) -> Option<Self> {
+        let entries: Vec<(Cow<'a, str>, Cow<'a, [u8]>)> = match content {
+            Content::Json => {
+                let text = std::str::from_utf8(bytes).ok().filter(|text| is_shallow(text.as_bytes()))?;
+                serde_json::from_str::<Entries<'a>>(text).ok()?.0
+            }
+            Content::Msgpack => msgpack::members(bytes, MAX_MEMBERS)?
+                .into_iter()
+                .map(|(name, value)| (name.into(), value.into()))
+                .collect(),
+            Content::Text => return None,
+        };
+        let mut names: Vec<&str> = entries.iter().map(|(name, _)| name.as_ref()).collect();
+        names.sort_unstable();
+        names.windows(2).all(|pair| pair[0] != pair[1]).then_some(())?;
+        Some(Self { content, entries })
+    }
+
+    /// The raw value of a member.
+    pub(crate) fn raw(&self, name: &str) -> Option<&[u8]> {
+        self.entries.iter().find(|(found, _)| found == name).map(|(_, value)| value.as_ref())
+    }
+
+    /// The value of a member, if it is there and of the shape that is asked for.
+    pub(crate) fn read_member<'s, T: Deserialize<'s>>(&'s self, name: &str) -> Option<T> {
+        read(self.content, self.raw(name)?)
+    }
+
+    /// Keeps the members whose names pass.
+    pub(crate) fn retain(&mut self, keep: impl Fn(&str) -> bool) {
+        self.entries.retain(|(name, _)| keep(name));
+    }
+
+    /// Sets a member; one that was not there comes first.
+    pub(crate) fn set(&mut self, name: &'static str, value: impl Into<Cow<'a, [u8]>>) {
+        let value = value.into();
+        match self.entries.iter_mut().find(|(found, _)| found == name) {
+            Some((_, old)) => *old = value,
+            None => self.entries.insert(0, (Cow::Borrowed(name), value)),
+        }
+    }
+
+    /// Sets a member to a text.
+    pub(crate) fn set_text(&mut self, name: &'static str, text: &str) {
+        let mut value = Vec::new();
+        match self.content {
+            Content::Json | Content::Text => value = json_text(text),
+            Content::Msgpack => msgpack::write_text(text, &mut value),
+        }
+        self.set(name, value);
+    }
+
+    /// Appends the object.
+    pub(crate) fn write(&self, out: &mut Vec<u8>) {
+        out.reserve(self.entries.iter().map(|(name, value)| name.len() + value.len() + 4).sum());
+        if self.content == Content::Msgpack {
+            msgpack::write_map(self.entries.iter().map(|(name, value)| (name.as_ref(), value.as_ref())), out);
+            return;
+        }
+        out.push(b'{');
+        for (place, (name, value)) in self.entries.iter().enumerate() {
+            if place > 0 {
+                out.push(b',');
+            }
+            out.extend_from_slice(&json_text(name));
+            out.push(b':');
+            out.extend_from_slice(value);
+        }
+        out.push(b'}');
+    }
+
+    /// The object as bytes.
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        self.write(&mut out);
+        out
+    }
+}
+
+/// Reads one value of a known shape.
+pub(super) fn read<'de, T: Deserialize<'de>>(content: Content, bytes: &'de [u8]) -> Option<T> {
+    match content {
+        Content::Json => serde_json::from_slice(bytes).ok(),
+        Content::Msgpack => msgpack::read(bytes),
+        Content::Text => None,
+    }
+}
+
+/// Whether a JSON text nests no deeper than serde_json reads: raw values are skipped, so its own limit does not see them.
+fn is_shallow(text: &[u8]) -> bool {
+    let (mut at, mut depth) = (0, 0_usize);
+    while let Some(byte) = text.get(at) {
+        match byte {
+            b'"' => {
+                at += 1;
+                while let Some(stop) = text.get(at..).and_then(|rest| memchr::memchr2(b'"', b'\\', rest)) {
+                    at += stop;
+                    if text[at] == b'"' {
+                        break;
+                    }
+                    at += 2;
+                }
+            }
+            b'[' | b'{' => depth += 1,
+            b']' | b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth > MAX_DEPTH {
+            return false;
+        }
+        at += 1;
+    }
+    true
+}
+
+/// A text as JSON, quotes included.
+pub(crate) fn json_text(text: &str) -> Vec<u8> {
+    serde_json::to_vec(text).expect("a text always renders as JSON")
+}
+
+/// The members of a JSON object.
+struct Entries<'a>(Vec<(Cow<'a, str>, Cow<'a, [u8]>)>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Entries<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(EntriesVisitor)
+    }
+}
+
+struct EntriesVisitor;
+
+impl<'de> Visitor<'de> for EntriesVisitor {
+    type Value = Entries<'de>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut entries = Vec::with_capacity(8);
+        while let Some(name) = map.next_key::<Name<'de>>()? {
+            if entries.len() == MAX_MEMBERS {
+                return Err(A::Error::custom("too many members"));
+            }
+            let value: &'de RawValue = map.next_value()?;
+            entries.push((name.0, Cow::Borrowed(value.get().as_bytes())));
+        }
+        Ok(Entries(entries))
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(transparent)]
+struct Name<'a>(#[serde(borrow)] Cow<'a, str>);

@@ -1,0 +1,143 @@
+//! Which numbers are exact enough to pass on?
+
+use serde::Deserialize;
+use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Unexpected, Visitor};
+use std::fmt;
+
+/// A number that is finite as a 64-bit float.
+pub(super) struct Finite;
+
+/// A vector: how many numbers it has, each finite as a 32-bit float, or how long its base64 text is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Vector {
+    Base64(usize),
+    Numbers(usize),
+}
+
+impl Vector {
+    pub(super) const fn is_empty(self) -> bool {
+        matches!(self, Self::Base64(0) | Self::Numbers(0))
+    }
+}
+
+/// How many objects a list holds, which holds nothing else.
+pub(super) struct Objects(pub(super) usize);
+
+/// A number that is finite as a 32-bit float.
+struct Component;
+
+macro_rules! number_visitor {
+    ($name:ident, $visitor:ident, $is_finite:expr) => {
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                deserializer.deserialize_any($visitor)
+            }
+        }
+
+        struct $visitor;
+
+        impl Visitor<'_> for $visitor {
+            type Value = $name;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("a finite number")
+            }
+
+            fn visit_i64<E>(self, _: i64) -> Result<$name, E> {
+                Ok($name)
+            }
+
+            fn visit_u64<E>(self, _: u64) -> Result<$name, E> {
+                Ok($name)
+            }
+
+            fn visit_f64<E: Error>(self, number: f64) -> Result<$name, E> {
+                let is_finite: fn(f64) -> bool = $is_finite;
+                if is_finite(number) { Ok($name) } else { Err(E::invalid_value(Unexpected::Float(number), &self)) }
+            }
+        }
+    };
+}
+
+number_visitor!(Finite, FiniteVisitor, f64::is_finite);
+number_visitor!(Component, ComponentVisitor, fits_f32);
+
+fn fits_f32(number: f64) -> bool {
+    number.abs() <= f64::from(f32::MAX)
+}
+
+impl<'de> Deserialize<'de> for Vector {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(VectorVisitor)
+    }
+}
+
+struct VectorVisitor;
+
+impl<'de> Visitor<'de> for VectorVisitor {
+    type Value = Vector;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a vector")
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Vector, E> {
+        Ok(Vector::Base64(text.len()))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Vector, A::Error> {
+        let mut count = 0;
+        while seq.next_element::<Component>()?.is_some() {
+            count += 1;
+        }
+        Ok(Vector::Numbers(count))
+    }
+}
+
+impl<'de> Deserialize<'de> for Objects {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_seq(ObjectsVisitor)
+    }
+}
+
+struct ObjectsVisitor;
+
+impl<'de> Visitor<'de> for ObjectsVisitor {
+    type Value = Objects;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a list of objects")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Objects, A::Error> {
+        let mut count = 0;
+        while seq.next_element::<Object>()?.is_some() {
+            count += 1;
+        }
+        Ok(Objects(count))
+    }
+}
+
+/// An object that is not looked into.
+struct Object;
+
+impl<'de> Deserialize<'de> for Object {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(ObjectVisitor)
+    }
+}
+
+struct ObjectVisitor;
+
+impl<'de> Visitor<'de> for ObjectVisitor {
+    type Value = Object;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Object, A::Error> {
+        while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+        Ok(Object)
+    }
+}

@@ -1,0 +1,83 @@
+//! Is this a well-formed answer of embeddings, rerank, responses or audio?
+
+use super::Expected;
+use super::members::Members;
+use super::numbers::{Finite, Objects, Vector};
+use super::usage::{Embedded, Responded};
+use crate::upstream_status::loose::Text;
+use serde::Deserialize;
+
+/// Embeddings: `data`, one vector each, all of one size, with indexes that name each input once or none at all.
+pub(super) fn embeddings(members: &Members<'_>, expected: &Expected<'_>) -> Option<()> {
+    let data: Vec<Datum> = members.read_member("data")?;
+    let first = data.first()?.embedding;
+    let even = !first.is_empty() && data.iter().all(|datum| datum.embedding == first);
+    let wanted = expected.items.unwrap_or(data.len());
+    let indexed = data.iter().any(|datum| datum.index.is_some());
+    let placed = !indexed || are_distinct_below(data.iter().map(|datum| datum.index), wanted);
+    (even && data.len() == wanted && placed).then_some(())?;
+    embedded_usage(members)
+}
+
+/// Rerank: `results`, each with an index that stands once and a finite score.
+pub(super) fn rerank(members: &Members<'_>, expected: &Expected<'_>) -> Option<()> {
+    let results: Vec<Ranked> = members.read_member("results")?;
+    if let Some(documents) = expected.items {
+        (results.len() == expected.top_n.unwrap_or(documents).min(documents)).then_some(())?;
+    }
+    let bound = expected.items.unwrap_or(MAX_DOCUMENTS);
+    are_distinct_below(results.iter().map(|result| Some(result.index)), bound).then_some(())?;
+    embedded_usage(members)
+}
+
+/// Responses: `output`, no failed status, and exact usage when there is any.
+pub(super) fn responses(members: &Members<'_>) -> Option<()> {
+    members.read_member::<Objects>("output")?;
+    if members.raw("status").is_some() {
+        let status: Option<Text<'_>> = members.read_member("status")?;
+        status.is_none_or(|status| matches!(status.0.as_ref(), "completed" | "incomplete")).then_some(())?;
+    }
+    if members.raw("usage").is_none() {
+        return Some(());
+    }
+    members.read_member::<Option<Responded>>("usage")?.is_none_or(|usage| usage.is_sound()).then_some(())
+}
+
+/// Audio as JSON: `text`.
+pub(super) fn transcription(members: &Members<'_>) -> Option<()> {
+    members.read_member::<Text<'_>>("text").map(drop)
+}
+
+/// Most documents of one rerank call, when the caller's number is not known.
+const MAX_DOCUMENTS: usize = 100_000;
+
+/// Whether every index is there, below `bound`, and stands once.
+fn are_distinct_below(indexes: impl Iterator<Item = Option<u64>>, bound: usize) -> bool {
+    let mut seen = vec![false; bound.min(MAX_DOCUMENTS)];
+    for index in indexes {
+        let place = index.and_then(|index| usize::try_from(index).ok()).and_then(|index| seen.get_mut(index));
+        match place {
+            Some(place) if !*place => *place = true,
+            _ => return false,
+        }
+    }
+    true
+}
+
+fn embedded_usage(members: &Members<'_>) -> Option<()> {
+    if members.raw("usage").is_none() { Some(()) } else { members.read_member::<Option<Embedded>>("usage").map(drop) }
+}
+
+#[derive(Deserialize)]
+struct Datum {
+    #[serde(default)]
+    index: Option<u64>,
+    embedding: Vector,
+}
+
+#[derive(Deserialize)]
+struct Ranked {
+    index: u64,
+    #[serde(rename = "relevance_score")]
+    _relevance_score: Finite,
+}

@@ -1,0 +1,95 @@
+//! Is this usage exact?
+//!
+//! Tokens are whole numbers below 2^32 everywhere (contract section 5, "Usage").
+
+use serde::Deserialize;
+
+/// Usage of chat, completions and generate.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+pub(crate) struct Generated {
+    prompt_tokens: u32,
+    completion_tokens: u32,
+    #[serde(default)]
+    total_tokens: Option<u32>,
+    #[serde(default)]
+    prompt_tokens_details: Option<PromptDetails>,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+struct PromptDetails {
+    #[serde(default)]
+    cached_tokens: Option<u32>,
+}
+
+impl Generated {
+    /// The total, when stated, is the sum, and no more tokens were cached than there were.
+    pub(crate) fn is_sound(&self) -> bool {
+        let sum = u64::from(self.prompt_tokens) + u64::from(self.completion_tokens);
+        self.total_tokens.is_none_or(|total| u64::from(total) == sum)
+            && self.cached_tokens().is_none_or(|cached| cached <= self.prompt_tokens)
+    }
+
+    fn cached_tokens(&self) -> Option<u32> {
+        self.prompt_tokens_details.and_then(|details| details.cached_tokens)
+    }
+
+    /// The same usage with nothing beside what is checked.
+    pub(crate) fn to_json(self) -> Vec<u8> {
+        let (prompt, completion) = (self.prompt_tokens, self.completion_tokens);
+        let total = u64::from(prompt) + u64::from(completion);
+        let cached = self
+            .cached_tokens()
+            .map(|cached| format!(r#","prompt_tokens_details":{{"cached_tokens":{cached}}}"#))
+            .unwrap_or_default();
+        format!(r#"{{"prompt_tokens":{prompt},"completion_tokens":{completion},"total_tokens":{total}{cached}}}"#)
+            .into_bytes()
+    }
+}
+
+/// Usage of encode, score and extract.
+#[derive(Deserialize)]
+pub(super) struct Native {
+    input_tokens: u32,
+    #[serde(default, rename = "images")]
+    _images: Option<u32>,
+    #[serde(default)]
+    input_tokens_details: Option<InputDetails>,
+}
+
+#[derive(Deserialize)]
+struct InputDetails {
+    #[serde(default)]
+    content_tokens: Option<u32>,
+}
+
+impl Native {
+    pub(super) fn is_sound(&self) -> bool {
+        let content = self.input_tokens_details.as_ref().and_then(|details| details.content_tokens);
+        content.is_none_or(|content| content <= self.input_tokens)
+    }
+}
+
+/// Usage of embeddings and rerank, where either number may be missing.
+#[derive(Deserialize)]
+pub(super) struct Embedded {
+    #[serde(default, rename = "prompt_tokens")]
+    _prompt_tokens: Option<u32>,
+    #[serde(default, rename = "total_tokens")]
+    _total_tokens: Option<u32>,
+}
+
+/// Usage of responses.
+#[derive(Deserialize)]
+pub(super) struct Responded {
+    input_tokens: u32,
+    output_tokens: u32,
+    #[serde(default)]
+    total_tokens: Option<u32>,
+}
+
+impl Responded {
+    pub(super) fn is_sound(&self) -> bool {
+        let sum = u64::from(self.input_tokens) + u64::from(self.output_tokens);
+        self.total_tokens.is_none_or(|total| u64::from(total) == sum)
+    }
+}

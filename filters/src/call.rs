@@ -1,0 +1,321 @@
+//! What does a request ask for? The model it names, and for models that may leave the machine: that it is one well-formed value.
+//!
+//! Naming is cheap and happens to every inference call. [`inspect`] reads the whole body and happens only to calls of configured
+//! models: a model that is local only is validated by its engine (product section 4 items 1 to 3).
+
+use crate::error_answer::ErrorAnswer;
+use crate::multipart;
+use crate::scan;
+use serde::Deserialize;
+use serde::de::{IgnoredAny, SeqAccess, Visitor};
+use spillway_policies::Surface;
+use std::borrow::Cow;
+use std::ops::Range;
+
+/// The format of a request body, by its content type (contract section 1.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// JSON, also when nothing is said.
+    Json,
+    /// msgpack, on native surfaces.
+    Msgpack,
+    /// A multipart form, on the audio surface.
+    Multipart,
+}
+
+impl Format {
+    /// The format that a surface reads a body of this content type as.
+    #[must_use]
+    pub fn of(surface: Surface, content_type: &[u8]) -> Self {
+        let contains = |needle: &[u8]| memchr::memmem::find(&content_type.to_ascii_lowercase(), needle).is_some();
+        match surface {
+            Surface::Audio => Self::Multipart,
+            _ if surface.is_native() && (contains(b"application/msgpack") || contains(b"application/x-msgpack")) => {
+                Self::Msgpack
+            }
+            _ => Self::Json,
+        }
+    }
+}
+
+/// The model a body names, and where its value stands, so that it can be replaced without a copy of the rest.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Named<'a> {
+    /// The name.
+    pub model: Cow<'a, str>,
+    /// The value in the body; for JSON with its quotes.
+    pub span: Range<usize>,
+}
+
+const NAME_IT: ErrorAnswer = ErrorAnswer::invalid_field("model", "say which model: `model` must be a non-empty string");
+
+/// The model that the body of a non-native surface names.
+///
+/// # Errors
+/// The body is no JSON object or form, or `model` is missing, empty, not a string, or stands twice.
+pub fn named<'a>(format: Format, content_type: &[u8], body: &'a [u8]) -> Result<Named<'a>, ErrorAnswer> {
+    let named = match format {
+        Format::Multipart => named_in_form(content_type, body)?,
+        Format::Json | Format::Msgpack => named_in_object(body)?,
+    };
+    if named.model.is_empty() { Err(NAME_IT) } else { Ok(named) }
+}
+
+fn named_in_object(body: &[u8]) -> Result<Named<'_>, ErrorAnswer> {
+    let mut found = None;
+    for member in scan::members(body) {
+        let member = member.map_err(|_| ErrorAnswer::invalid("the body must be one JSON object"))?;
+        if scan::is_key(&body[member.key], "model") {
+            if found.is_some() {
+                return Err(ErrorAnswer::invalid_field("model", "`model` stands twice"));
+            }
+            found = Some(member.value);
+        }
+    }
+    let span = found.ok_or(NAME_IT)?;
+    let model = scan::text(&body[span.clone()]).ok_or(NAME_IT)?;
+    Ok(Named { model, span })
+}
+
+/// The model that the first bytes of an object name, when they do: for bodies that are too large to hold.
+#[must_use]
+pub fn named_early(first: &[u8]) -> Option<Cow<'_, str>> {
+    let named = |member: &scan::Member| scan::is_key(&first[member.key.clone()], "model");
+    let member = scan::members(first).map_while(Result::ok).find(named)?;
+    scan::text(&first[member.value])
+}
+
+fn named_in_form<'a>(content_type: &[u8], body: &'a [u8]) -> Result<Named<'a>, ErrorAnswer> {
+    let malformed =
+        ErrorAnswer::invalid("the body must be one multipart/form-data form with its boundary in Content-Type");
+    let boundary = multipart::boundary(content_type).ok_or_else(|| malformed.clone())?;
+    let span = match multipart::field(body, boundary, b"model") {
+        Ok(span) => span.ok_or(NAME_IT)?,
+        Err(multipart::BadForm::Malformed) => return Err(malformed),
+        Err(multipart::BadForm::Repeated) => return Err(ErrorAnswer::invalid_field("model", "`model` stands twice")),
+    };
+    let model = std::str::from_utf8(&body[span.clone()]).map_err(|_| NAME_IT)?;
+    Ok(Named { model: Cow::Borrowed(model), span })
+}
+
+/// What a whole read of the body adds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Details {
+    /// The caller asked for an event stream.
+    pub stream: bool,
+    /// A string `options.profile`: the profile is served as named, and no policy applies.
+    pub profile: Option<String>,
+    /// Chat: the caller wants private reasoning.
+    pub include_reasoning: bool,
+    /// How many inputs the call has, where an answer must have as many results.
+    pub inputs: Option<usize>,
+    /// Rerank: the most results the caller wants.
+    pub top_n: Option<usize>,
+}
+
+/// Reads the whole body of a call whose model may be served remotely.
+///
+/// # Errors
+/// The body is not one well-formed UTF-8 JSON object (or msgpack map), or `stream` or `profile` has the wrong type.
+pub fn inspect(surface: Surface, format: Format, body: &[u8]) -> Result<Details, ErrorAnswer> {
+    let probe: Probe = match format {
+        // The form's fields were found when the model was named; its parts are opaque.
+        Format::Multipart => return Ok(Details::default()),
+        Format::Json => json(body)?,
+        Format::Msgpack => msgpack(body)?,
+    };
+    let options = match surface {
+        Surface::Encode | Surface::Extract => probe.params.and_then(|params| params.options),
+        _ => probe.options,
+    };
+    let inputs = match surface {
+        Surface::Embeddings => probe.input,
+        Surface::Rerank => probe.documents,
+        _ => probe.items,
+    };
+    Ok(Details {
+        stream: probe.stream.unwrap_or(false) && surface.may_stream(),
+        profile: options.and_then(|options| options.profile),
+        include_reasoning: probe.include_reasoning.unwrap_or(false),
+        inputs: inputs.and_then(|Count(count)| count),
+        top_n: probe.top_n,
+    })
+}
+
+const NOT_ONE_OBJECT: ErrorAnswer = ErrorAnswer::invalid(
+    "the body must be one well-formed UTF-8 object, with `stream` true or false and `options.profile` a string",
+);
+
+fn json(body: &[u8]) -> Result<Probe, ErrorAnswer> {
+    let text = std::str::from_utf8(body).map_err(|_| NOT_ONE_OBJECT)?;
+    // A struct would also be read from an array, by position.
+    if !text.trim_start_matches([' ', '\t', '\r', '\n']).starts_with('{') {
+        return Err(NOT_ONE_OBJECT);
+    }
+    serde_json::from_str(text).map_err(|_| NOT_ONE_OBJECT)
+}
+
+fn msgpack(body: &[u8]) -> Result<Probe, ErrorAnswer> {
+    if !matches!(body.first(), Some(0x80..=0x8f | 0xde | 0xdf)) {
+        return Err(NOT_ONE_OBJECT);
+    }
+    let mut rest = body;
+    let probe = Probe::deserialize(&mut rmp_serde::Deserializer::new(&mut rest)).map_err(|_| NOT_ONE_OBJECT)?;
+    if rest.is_empty() { Ok(probe) } else { Err(NOT_ONE_OBJECT) }
+}
+
+#[derive(Deserialize)]
+struct Probe {
+    stream: Option<bool>,
+    include_reasoning: Option<bool>,
+    options: Option<Options>,
+    params: Option<Params>,
+    items: Option<Count>,
+    input: Option<Count>,
+    documents: Option<Count>,
+    top_n: Option<usize>,
+}
+
+#[derive(Deserialize)]
+struct Params {
+    options: Option<Options>,
+}
+
+#[derive(Deserialize)]
+struct Options {
+    profile: Option<String>,
+}
+
+/// The length of an array, one for a single text; the elements are skipped.
+struct Count(Option<usize>);
+
+impl<'de> Deserialize<'de> for Count {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(CountVisitor)
+    }
+}
+
+struct CountVisitor;
+
+impl<'de> Visitor<'de> for CountVisitor {
+    type Value = Count;
+
+    fn expecting(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("an array or a text")
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<Count, E> {
+        Ok(Count(Some(1)))
+    }
+
+    fn visit_unit<E>(self) -> Result<Count, E> {
+        Ok(Count(None))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<Count, A::Error> {
+        let mut count = 0;
+        while elements.next_element::<IgnoredAny>()?.is_some() {
+            count += 1;
+        }
+        Ok(Count(Some(count)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn model(body: &str) -> Result<String, Option<&'static str>> {
+        named(Format::Json, b"", body.as_bytes()).map(|named| named.model.into_owned()).map_err(|answer| answer.param)
+    }
+
+    #[test]
+    fn a_call_names_one_model() {
+        assert_eq!(model(r#"{"messages":[{"model":"x"}],"model":"org/chat"}"#), Ok("org/chat".into()));
+        assert_eq!(model(r#"{"mod\u0065l":"a\u002fb"}"#), Ok("a/b".into()));
+        for bad in [
+            r#"{"model":""}"#,
+            r#"{"model":5}"#,
+            r#"{"model":null}"#,
+            r#"{"model":["a"]}"#,
+            "{}",
+            r#"{"model":"a","model":"b"}"#,
+            r#"{"model":"a","mod\u0065l":"b"}"#,
+        ] {
+            assert_eq!(model(bad), Err(Some("model")), "{bad}");
+        }
+        for bad in ["", "[]", "null", r#"{"model":"a""#, r#"{"model":"a"}}"#] {
+            assert_eq!(model(bad), Err(None), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_form_names_its_model() {
+        let form = b"--b\r\nContent-Disposition: form-data; name=\"model\"\r\n\r\norg/w\r\n--b--\r\n";
+        let found = named(Format::Multipart, b"multipart/form-data; boundary=b", form).expect("a model");
+        assert_eq!(found.model, "org/w");
+        assert!(named(Format::Multipart, b"multipart/form-data", form).is_err());
+    }
+
+    #[test]
+    fn details_are_read_where_the_surface_has_them() {
+        let chat =
+            inspect(Surface::Chat, Format::Json, br#"{"model":"m","stream":true,"x":[1,{"y":null}]}"#).expect("valid");
+        assert!(chat.stream);
+        let encode = br#"{"items":[{"text":"a"},{"text":"b"}],"params":{"options":{"profile":"remote"}}}"#;
+        let encode = inspect(Surface::Encode, Format::Json, encode).expect("valid");
+        assert_eq!((encode.profile.as_deref(), encode.inputs), (Some("remote"), Some(2)));
+        let one = inspect(Surface::Embeddings, Format::Json, br#"{"model":"m","input":"text"}"#).expect("valid");
+        assert_eq!(one.inputs, Some(1));
+    }
+
+    #[test]
+    fn wrong_types_and_broken_values_are_rejected() {
+        for bad in [
+            &br#"{"stream":"yes"}"#[..],
+            br#"{"options":{"profile":5}}"#,
+            br#"[true]"#,
+            br#"{"a":[}"#,
+            b"{\"a\":\"\xff\"}",
+            br#"{} {}"#,
+            br#"{"stream":true,"stream":false}"#,
+        ] {
+            assert!(inspect(Surface::Chat, Format::Json, bad).is_err(), "{}", String::from_utf8_lossy(bad));
+        }
+    }
+
+    #[test]
+    fn msgpack_is_one_map_and_nothing_behind_it() {
+        let map = [
+            &[0x82][..],
+            &[0xa5],
+            b"items",
+            &[0x92, 1, 2],
+            &[0xa6],
+            b"params",
+            &[0x81, 0xa7],
+            b"options",
+            &[0x81, 0xa7],
+            b"profile",
+            &[0xa6],
+            b"remote",
+        ]
+        .concat();
+        let found = inspect(Surface::Encode, Format::Msgpack, &map).expect("valid");
+        assert_eq!((found.profile.as_deref(), found.inputs), (Some("remote"), Some(2)));
+        let trailing = [&map[..], &[0]].concat();
+        assert!(inspect(Surface::Encode, Format::Msgpack, &trailing).is_err());
+        assert!(inspect(Surface::Encode, Format::Msgpack, &[0x91, 1]).is_err());
+        assert!(inspect(Surface::Encode, Format::Msgpack, &map[..map.len() - 1]).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn arbitrary_bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..96)) {
+            let _ = named(Format::Json, b"", &bytes);
+            let _ = inspect(Surface::Chat, Format::Json, &bytes);
+            let _ = inspect(Surface::Encode, Format::Msgpack, &bytes);
+        }
+    }
+}

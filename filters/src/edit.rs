@@ -1,0 +1,125 @@
+//! How does a held body become the upstream's? The model's name is replaced and the operator's parameters are set or stripped, in
+//! pieces that point into the held body, so that nothing large is copied.
+
+use crate::call::Format;
+use crate::scan::{self, NotAnObject};
+use spillway_policies::upstream::Params;
+use std::ops::Range;
+
+/// One piece of an outgoing body.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Piece {
+    /// A range of the held body.
+    Held(Range<usize>),
+    /// New bytes.
+    New(Vec<u8>),
+}
+
+/// The outgoing body: the caller's with `model` in place of the value at `span`.
+#[must_use]
+pub fn renamed(format: Format, body_len: usize, span: Range<usize>, model: &str) -> Vec<Piece> {
+    let name = match format {
+        Format::Multipart => model.as_bytes().to_vec(),
+        Format::Json | Format::Msgpack => quoted(model),
+    };
+    vec![Piece::Held(0..span.start), Piece::New(name), Piece::Held(span.end..body_len)]
+}
+
+/// The outgoing body of an OpenAI call: renamed, with the operator's parameters set and stripped. A cap on output tokens that the
+/// operator sets never raises the caller's own (contract section 6).
+///
+/// # Errors
+/// The body is not a JSON object.
+pub fn with_params(body: &[u8], model: &str, params: &Params) -> Result<Vec<Piece>, NotAnObject> {
+    let mut pieces = vec![Piece::New(b"{".to_vec())];
+    let mut open = true;
+    let mut separate = move |pieces: &mut Vec<Piece>| {
+        if !std::mem::take(&mut open) {
+            pieces.push(Piece::New(b",".to_vec()));
+        }
+    };
+    let mut capped = Vec::new();
+    for member in scan::members(body) {
+        let member = member?;
+        let key = scan::text(&body[member.key.clone()]).ok_or(NotAnObject)?;
+        if params.strip.iter().any(|name| *name == key) {
+            continue;
+        }
+        if params.set.iter().any(|(name, _)| *name == key) {
+            if is_output_cap(&key) {
+                capped.push((key.into_owned(), String::from_utf8_lossy(&body[member.value]).into_owned()));
+            }
+            continue;
+        }
+        separate(&mut pieces);
+        if key == "model" {
+            pieces.push(Piece::New(pair("model", &quoted(model))));
+        } else {
+            pieces.push(Piece::Held(member.key.start..member.value.end));
+        }
+    }
+    for (name, value) in &params.set {
+        let asked = capped.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
+        separate(&mut pieces);
+        pieces.push(Piece::New(pair(name, lower_cap(asked, value).as_bytes())));
+    }
+    pieces.push(Piece::New(b"}".to_vec()));
+    Ok(pieces)
+}
+
+fn is_output_cap(name: &str) -> bool {
+    matches!(name, "max_tokens" | "max_completion_tokens")
+}
+
+fn lower_cap<'a>(asked: Option<&'a str>, set: &'a str) -> &'a str {
+    match (asked.and_then(|asked| asked.parse::<u64>().ok()), set.parse::<u64>()) {
+        (Some(asked_number), Ok(set_number)) if asked_number < set_number => asked.unwrap_or(set),
+        _ => set,
+    }
+}
+
+fn quoted(text: &str) -> Vec<u8> {
+    serde_json::to_vec(text).expect("a string always renders as JSON")
+}
+
+fn pair(name: &str, value: &[u8]) -> Vec<u8> {
+    [&quoted(name), &b":"[..], value].concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn joined(body: &[u8], pieces: Vec<Piece>) -> serde_json::Value {
+        let bytes: Vec<u8> = pieces
+            .into_iter()
+            .flat_map(|piece| match piece {
+                Piece::Held(range) => body[range].to_vec(),
+                Piece::New(bytes) => bytes,
+            })
+            .collect();
+        serde_json::from_slice(&bytes).expect("JSON")
+    }
+
+    #[test]
+    fn only_the_model_changes() {
+        let body = br#"{"a":1,"model":"org/chat","b":[2]}"#;
+        let pieces = renamed(Format::Json, body.len(), 15..25, "vendor/chat-8b");
+        assert_eq!(joined(body, pieces), serde_json::json!({"a":1,"model":"vendor/chat-8b","b":[2]}));
+    }
+
+    #[test]
+    fn the_operator_sets_and_strips() {
+        let params = Params {
+            set: vec![("store".into(), "false".into()), ("max_tokens".into(), "100".into())],
+            strip: vec!["user".into()],
+        };
+        let body = br#"{"user":"u","model":"m","store":true,"max_tokens":16,"x":{"user":1}}"#;
+        let pieces = with_params(body, "v", &params).expect("an object");
+        assert_eq!(joined(body, pieces), serde_json::json!({"model":"v","x":{"user":1},"store":false,"max_tokens":16}));
+        let pieces = with_params(br#"{"model":"m","max_tokens":500}"#, "v", &params).expect("an object");
+        assert_eq!(joined(b"", pieces)["max_tokens"], 100);
+        let only = Params { set: vec![], strip: vec!["model".into(), "a".into()] };
+        assert_eq!(joined(b"", with_params(br#"{"a":1}"#, "v", &only).expect("an object")), serde_json::json!({}));
+    }
+}

@@ -1,0 +1,135 @@
+//! Which engines are known by name, and how does each refuse, wait and wake?
+
+/// Pairs of literals for a rule.
+macro_rules! pairs {
+    ($($name:expr => $value:expr),+ $(,)?) => {
+        ::std::borrow::Cow::Borrowed(&[$((::std::borrow::Cow::Borrowed($name), ::std::borrow::Cow::Borrowed($value))),+])
+    };
+}
+
+/// Texts of literals for a rule.
+macro_rules! texts {
+    ($($text:expr),+ $(,)?) => { ::std::borrow::Cow::Borrowed(&[$(::std::borrow::Cow::Borrowed($text)),+]) };
+}
+
+/// Statuses of literals for a rule.
+macro_rules! statuses {
+    ($($status:expr),+ $(,)?) => { ::std::borrow::Cow::Borrowed(&[$($status),+]) };
+}
+
+mod llama_cpp;
+mod llama_cpp_router;
+mod openai;
+mod sie;
+mod vllm;
+
+use crate::refusal::Rule;
+
+/// What is known of one kind of engine (engines sections 1 to 3).
+#[derive(Clone, Debug)]
+pub struct Preset {
+    /// Its name in the configuration.
+    pub name: &'static str,
+    /// The port it listens on by default.
+    pub port: u16,
+    /// How it refuses; the first rule that matches decides.
+    pub rules: &'static [Rule],
+    /// It validates a request before it refuses it, so a refusal shows that the request is well-formed.
+    pub validates_first: bool,
+    /// How long one of its idle connections is trusted, in milliseconds: less than the engine itself keeps it open.
+    pub idle_ms: u64,
+    /// What makes it load a model without running a request.
+    pub wake: Wake,
+}
+
+/// What makes an engine load a model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wake {
+    /// The refused request itself started the load.
+    ByRefusal,
+    /// A POST that loads and answers at once.
+    Call {
+        /// Its path.
+        path: &'static str,
+        /// Its JSON body, where `$model` stands for the model's name.
+        body: &'static str,
+        /// The answer that says the model is loading or loaded already.
+        already: Option<Already>,
+    },
+    /// Nothing over HTTP does: the start of the process is the load.
+    None,
+}
+
+impl Wake {
+    /// The body of the wake call for one model; none when this engine has no such call.
+    #[must_use]
+    pub fn body_for(self, model: &str) -> Option<String> {
+        let Self::Call { body, .. } = self else { return None };
+        let quoted = serde_json::Value::from(model).to_string();
+        Some(body.replace("$model", &quoted[1..quoted.len() - 1]))
+    }
+}
+
+/// An answer to a wake call that is an error by its status and good news by its text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Already {
+    /// Its status.
+    pub status: u16,
+    /// A text in its body, without regard to case.
+    pub text: &'static str,
+}
+
+impl Already {
+    /// Whether an answer is this one.
+    #[must_use]
+    pub fn is(&self, status: u16, body: &[u8]) -> bool {
+        status == self.status
+            && body.windows(self.text.len()).any(|part| part.eq_ignore_ascii_case(self.text.as_bytes()))
+    }
+}
+
+/// The presets of this version.
+pub const NAMES: &[&str] = &["sie", "vllm", "llama_cpp", "llama_cpp_router", "openai"];
+
+/// Presets that the configuration knows by name and this version lacks.
+pub const PLANNED: &[&str] =
+    &["sglang", "tei", "tgi", "llama_swap", "ollama", "localai", "lm_studio", "infinity", "mlx", "triton", "kserve"];
+
+/// The preset of a name in [`NAMES`].
+#[must_use]
+pub fn preset(name: &str) -> Option<&'static Preset> {
+    [&sie::PRESET, &vllm::PRESET, &llama_cpp::PRESET, &llama_cpp_router::PRESET, &openai::PRESET]
+        .into_iter()
+        .find(|preset| preset.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_has_its_preset_and_no_planned_one_has() {
+        for name in NAMES {
+            assert_eq!(preset(name).map(|preset| preset.name), Some(*name));
+        }
+        assert!(PLANNED.iter().all(|name| preset(name).is_none()));
+    }
+
+    #[test]
+    fn a_wake_body_quotes_the_model() {
+        let wake = preset("llama_cpp_router").expect("the preset is listed").wake;
+        assert_eq!(wake.body_for("org/m").as_deref(), Some(r#"{"model":"org/m"}"#));
+        assert_eq!(wake.body_for(r#"a"b\"#).as_deref(), Some(r#"{"model":"a\"b\\"}"#));
+        assert_eq!(Wake::ByRefusal.body_for("m"), None);
+    }
+
+    #[test]
+    fn an_engine_that_loads_already_is_no_failure() {
+        let Wake::Call { already: Some(already), .. } = preset("llama_cpp_router").expect("the preset is listed").wake
+        else {
+            panic!("the router is woken by a call");
+        };
+        assert!(already.is(400, br#"{"error":{"message":"model is Already running"}}"#));
+        assert!(!already.is(400, b"no such model") && !already.is(500, b"already running"));
+    }
+}

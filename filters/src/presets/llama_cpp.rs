@@ -1,0 +1,24 @@
+//! How does llama.cpp's server refuse when it serves one model (engines 2.4)?
+
+use super::{Preset, Wake};
+use crate::refusal::Rule;
+use spillway_policies::Trigger;
+
+pub(super) static PRESET: Preset =
+    Preset { name: "llama_cpp", port: 8080, rules: RULES, validates_first: false, idle_ms: 4_000, wake: Wake::None };
+
+// There is no rule for a full server: it defers requests without bound.
+static RULES: &[Rule] = &[
+    Rule {
+        status: statuses![503],
+        json: pairs!["/error/type" => "unavailable_error", "/error/message" => "Loading model"],
+        trigger: Some(Trigger::ModelLoading),
+        ..Rule::HEAD
+    },
+    Rule {
+        status: statuses![503],
+        json: pairs!["/error/type" => "unavailable_error", "/error/message" => "no slot available"],
+        trigger: Some(Trigger::Saturated),
+        ..Rule::HEAD
+    },
+];

@@ -1,0 +1,105 @@
+//! How does SIE refuse: the single node, and the gateway in front of a cluster (contract section 2, engines 2.7)?
+//!
+//! Only the code decides. It may stand in `X-SIE-Error-Code`, which wins, or in one of three places of the body.
+
+use super::{Preset, Wake};
+use crate::refusal::Rule;
+use spillway_policies::Trigger;
+use spillway_policies::refusal::Certainty;
+
+pub(super) static PRESET: Preset =
+    Preset { name: "sie", port: 8080, rules: RULES, validates_first: true, idle_ms: 4_000, wake: Wake::ByRefusal };
+
+const CODE: &str = "x-sie-error-code";
+
+/// A code in the header.
+macro_rules! header_rule {
+    ($status:expr, $code:expr, $trigger:expr) => {
+        Rule { status: statuses![$status], header: pairs![CODE => $code], trigger: $trigger, ..Rule::HEAD }
+    };
+}
+
+/// A code in the body.
+macro_rules! body_rule {
+    ($status:expr, $code:expr, $trigger:expr) => {
+        Rule {
+            status: statuses![$status],
+            any_json: pairs!["/error/code" => $code, "/detail/code" => $code, "/detail/error/code" => $code],
+            trigger: $trigger,
+            ..Rule::HEAD
+        }
+    };
+}
+
+static RULES: &[Rule] = &[
+    // A gateway of April 2026 gave up waiting for a result: the work item was published and may still run.
+    Rule {
+        status: statuses![503],
+        any_json: pairs!["/error/code" => "MODEL_LOADING"],
+        text: texts!["did not respond within"],
+        trigger: Some(Trigger::ModelLoading),
+        certainty: Certainty::Ambiguous,
+        ..Rule::HEAD
+    },
+    // A publish that the queue turned away under load; without a wait it may have been published after all.
+    Rule {
+        status: statuses![503],
+        header: pairs![CODE => "QUEUE_UNAVAILABLE", "retry-after" => "*"],
+        trigger: Some(Trigger::Saturated),
+        ..Rule::HEAD
+    },
+    header_rule!(503, "PROVISIONING", Some(Trigger::Provisioning)),
+    header_rule!(503, "MODEL_LOADING", Some(Trigger::ModelLoading)),
+    header_rule!(503, "MODEL_NOT_LOADED", Some(Trigger::ModelLoading)),
+    header_rule!(503, "QUEUE_FULL", Some(Trigger::Saturated)),
+    header_rule!(502, "MODEL_LOAD_FAILED", Some(Trigger::Unhealthy)),
+    // Any other code in the header is no refusal, whatever the body says.
+    Rule { header: pairs![CODE => "*"], ..Rule::HEAD },
+    // Inference was attempted and ran out of memory: never a refusal.
+    body_rule!(503, "RESOURCE_EXHAUSTED", None),
+    body_rule!(503, "PROVISIONING", Some(Trigger::Provisioning)),
+    body_rule!(503, "MODEL_LOADING", Some(Trigger::ModelLoading)),
+    body_rule!(503, "MODEL_NOT_LOADED", Some(Trigger::ModelLoading)),
+    body_rule!(503, "QUEUE_FULL", Some(Trigger::Saturated)),
+    body_rule!(502, "MODEL_LOAD_FAILED", Some(Trigger::Unhealthy)),
+    body_rule!(503, "model_not_available", Some(Trigger::Unhealthy)),
+    Rule {
+        status: statuses![503],
+        header: pairs!["retry-after" => "*"],
+        any_json: pairs!["/error/code" => "QUEUE_UNAVAILABLE", "/detail/code" => "QUEUE_UNAVAILABLE"],
+        trigger: Some(Trigger::Saturated),
+        ..Rule::HEAD
+    },
+    // Any other code in the body is no refusal either; what follows are answers of April 2026, which have none.
+    Rule { any_json: pairs!["/error/code" => "*", "/detail/code" => "*", "/detail/error/code" => "*"], ..Rule::HEAD },
+    Rule {
+        status: statuses![202],
+        json: pairs!["/status" => "provisioning"],
+        trigger: Some(Trigger::Provisioning),
+        ..Rule::HEAD
+    },
+    Rule {
+        status: statuses![503],
+        header: pairs!["retry-after" => "*"],
+        json: pairs!["/message" => "*"],
+        text: texts!["Queue publish failed", "no consumers"],
+        trigger: Some(Trigger::Provisioning),
+        ..Rule::HEAD
+    },
+    Rule {
+        status: statuses![503],
+        header: pairs!["retry-after" => "*"],
+        json: pairs!["/message" => "*"],
+        text: texts!["Queue publish failed", "backpressure"],
+        trigger: Some(Trigger::Saturated),
+        ..Rule::HEAD
+    },
+    Rule {
+        status: statuses![503],
+        json: pairs!["/message" => "*"],
+        text: texts!["Queue publish failed"],
+        trigger: Some(Trigger::Unhealthy),
+        certainty: Certainty::Ambiguous,
+        ..Rule::HEAD
+    },
+];
