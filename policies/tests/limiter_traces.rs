@@ -1,4 +1,5 @@
 //! When the gate lets an attempt pass, against the executed traces in `fixtures/limiter_traces.json`.
+#![allow(clippy::unwrap_used, reason = "in a test an unwrap is an assertion")]
 
 use serde_json::Value;
 use spillway_policies::breaker::{self, Outcome};

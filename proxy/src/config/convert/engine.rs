@@ -1,0 +1,84 @@
+//! `[engine]`: which engine stands beside us, where, and how long it may take.
+
+use super::listen::{ANY_TIME_MS, Placed, address};
+use super::{later, recogniser};
+use crate::config::Engine;
+use crate::config::address::Address;
+use crate::config::suggest::quoted;
+use crate::config::table::{Node, Table, did_you_mean};
+use spillway_filters::presets::{self, Preset};
+
+/// The engine, and where its address was written.
+pub(super) fn engine(mut table: Table<'_>) -> Option<(Engine, Option<Node<'_>>)> {
+    let hint = format!("say which engine it is: {}", quoted(presets::NAMES, "or"));
+    let preset = table.need("preset", &hint).and_then(|node| preset(&node));
+    let base_url = table.take("base_url");
+    let written = base_url.as_ref().and_then(|node| address(node, Address::engine));
+    let shim = table.take("shim").and_then(|node| shim(&node));
+    let (connect_ms, first_byte_ms, idle_ms) = timeouts(table.section("timeouts"));
+    let max_in_flight = table.take("max_in_flight").and_then(|node| node.whole(1..=1_000_000));
+    let rules = table.take("refusal").and_then(|node| node.list()).unwrap_or_default();
+    let rules = rules.iter().filter_map(|rule| recogniser::rule(rule.table()?)).collect();
+    table.finish();
+
+    let preset = preset?;
+    let (address, path_prefix) =
+        written.unwrap_or_else(|| (Address::Tcp(format!("127.0.0.1:{}", preset.port)), String::new()));
+    let max_in_flight = max_in_flight.map(|most| usize::try_from(most).expect("at most a million"));
+    let engine =
+        Engine { preset, address, path_prefix, shim, connect_ms, first_byte_ms, idle_ms, max_in_flight, rules };
+    Some((engine, base_url))
+}
+
+fn preset(node: &Node<'_>) -> Option<&'static Preset> {
+    let name = node.text()?;
+    let found = presets::preset(name);
+    if found.is_none() {
+        let known = quoted(presets::NAMES, "or");
+        if presets::PLANNED.contains(&name) {
+            let hint = format!(
+                "this version has {known}; \"openai\" fits any OpenAI-compatible server, with [[engine.refusal]] rules for its refusals"
+            );
+            node.place.wrong("is a preset that this version does not have yet", hint);
+        } else {
+            let near = did_you_mean(name, presets::NAMES.iter().chain(presets::PLANNED).copied());
+            node.place.wrong(format!("must be {known}"), near);
+        }
+    }
+    found
+}
+
+fn shim(node: &Node<'_>) -> Option<Address> {
+    let shim = address(node, Address::socket)?;
+    later::unread(&node.name, "the engine's state is taken from its answers alone");
+    Some(shim)
+}
+
+fn timeouts(mut table: Table<'_>) -> (u64, u64, u64) {
+    let connect_ms = table.whole_or("connect_ms", 1..=60_000, 250);
+    let first_byte_ms = table.seconds_or("first_byte_s", 0..=*ANY_TIME_MS.end(), 0);
+    let idle_ms = table.seconds_or("idle_s", ANY_TIME_MS, 300_000);
+    table.finish();
+    (connect_ms, first_byte_ms, idle_ms)
+}
+
+/// Notes listeners that would take each other's connections, and a listener that would call itself.
+pub(super) fn keep_apart(front: &Placed<'_>, admin: &Placed<'_>, engine: &Placed<'_>) {
+    let free = "give each its own port";
+    if admin.address.collides(&front.address) {
+        clash(admin, front, "is the same address as listen.address", free);
+    }
+    if engine.address.collides(&front.address) {
+        clash(engine, front, "is Spillway's own listen.address: it would call itself", free);
+    }
+    if engine.address.collides(&admin.address) {
+        clash(engine, admin, "is Spillway's own admin.address: it would call itself", free);
+    }
+}
+
+fn clash(one: &Placed<'_>, other: &Placed<'_>, problem: &str, hint: &str) {
+    // A default cannot be wrong by itself: the written one of the two is where the mistake is mended.
+    if let Some(node) = one.node.as_ref().or(other.node.as_ref()) {
+        node.place.wrong(problem, hint);
+    }
+}

@@ -1,0 +1,5 @@
+//! demo
+/// x
+pub fn run() -> u8 {
+    0
+}

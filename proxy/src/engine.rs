@@ -1,0 +1,149 @@
+//! The engine beside us: where it is, whether it was ever reached, and connections to it.
+
+use crate::budget::{Budget, Share};
+use crate::clock::{self, Clock};
+use crate::config;
+use crate::slots::Slots;
+use pingora_core::connectors::{ConnectorOptions, TransportConnector};
+use pingora_core::protocols::Stream;
+use pingora_core::upstreams::peer::HttpPeer;
+use pingora_error::ErrorType;
+use spillway_filters::presets::Preset;
+use spillway_filters::refusal::Rule;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// The local engine.
+pub(crate) struct Engine {
+    pub(crate) preset: &'static Preset,
+    /// The operator's own recognisers, asked before the preset's.
+    pub(crate) rules: Vec<Rule>,
+    /// What the engine's base URL puts before every path.
+    pub(crate) path_prefix: String,
+    /// Milliseconds until the first byte of an answer; zero: the engine decides, within the budget.
+    pub(crate) first_byte_ms: u64,
+    /// Milliseconds between two pieces of an answer.
+    pub(crate) idle_ms: u64,
+    address: config::Address,
+    connect_ms: u64,
+    connector: TransportConnector,
+    slots: Slots,
+    reached: AtomicBool,
+    room: Option<Arc<Budget>>,
+}
+
+/// Why there is no connection. Nothing was sent, so this is always before acceptance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NoConnection {
+    /// Nobody listens there.
+    Refused,
+    /// The attempt failed in another way, or took too long.
+    Unreachable,
+}
+
+impl Engine {
+    pub(crate) fn new(config: &config::Engine, workers: usize) -> Self {
+        Self {
+            preset: config.preset,
+            rules: config.rules.clone(),
+            path_prefix: config.path_prefix.clone(),
+            first_byte_ms: config.first_byte_ms,
+            idle_ms: config.idle_ms,
+            address: config.address.clone(),
+            connect_ms: config.connect_ms,
+            connector: TransportConnector::new(Some(ConnectorOptions::new(1))),
+            slots: Slots::new(workers, clock::ticks(config.preset.idle_ms)),
+            reached: AtomicBool::new(false),
+            room: config.max_in_flight.map(Budget::new),
+        }
+    }
+
+    /// An idle connection, if one is fresh enough to trust.
+    pub(crate) fn idle(&self, clock: &Clock) -> Option<Stream> {
+        self.slots.take(clock.tick())
+    }
+
+    /// Gives back a connection whose last answer was read to its end.
+    pub(crate) fn keep(&self, stream: Stream, clock: &Clock) {
+        self.slots.put(stream, clock.tick());
+    }
+
+    /// Closes idle connections that have become too old.
+    pub(crate) fn sweep(&self, tick: u32) {
+        self.slots.sweep(tick);
+    }
+
+    /// Room for one more request, when `max_in_flight` limits them.
+    pub(crate) fn room(&self) -> Result<Option<Share>, NoRoom> {
+        match &self.room {
+            None => Ok(None),
+            Some(room) => room.take(1).map(Some).ok_or(NoRoom),
+        }
+    }
+
+    /// Whether the engine was ever reached in this life.
+    pub(crate) fn was_reached(&self) -> bool {
+        self.reached.load(Ordering::Relaxed)
+    }
+
+    /// A new connection. Boxed: its state is large and rarely needed.
+    pub(crate) async fn connect(&self) -> Result<Stream, NoConnection> {
+        let stream = Box::pin(self.open()).await?;
+        if !self.was_reached() {
+            self.reached.store(true, Ordering::Relaxed);
+        }
+        Ok(stream)
+    }
+
+    async fn open(&self) -> Result<Stream, NoConnection> {
+        let mut failed = NoConnection::Unreachable;
+        for mut peer in self.peers().await? {
+            let limit = Duration::from_millis(self.connect_ms);
+            peer.options.connection_timeout = Some(limit);
+            peer.options.total_connection_timeout = Some(limit);
+            match self.connector.new_stream(&peer).await {
+                Ok(stream) => return Ok(stream),
+                Err(error) => failed = reason(&error),
+            }
+        }
+        Err(failed)
+    }
+
+    /// The engine's addresses. A name is resolved at each connection, so that a restarted container is found again.
+    pub(crate) async fn peers(&self) -> Result<Vec<HttpPeer>, NoConnection> {
+        match &self.address {
+            config::Address::Unix(path) => {
+                let peer = HttpPeer::new_uds(&path.to_string_lossy(), false, String::new());
+                Ok(vec![peer.map_err(|_| NoConnection::Unreachable)?])
+            }
+            config::Address::Tcp(address) => {
+                if let Ok(address) = address.parse::<std::net::SocketAddr>() {
+                    return Ok(vec![HttpPeer::new(address, false, String::new())]);
+                }
+                let found = tokio::net::lookup_host(address).await.map_err(|_| NoConnection::Unreachable)?;
+                Ok(found.map(|address| HttpPeer::new(address, false, String::new())).collect())
+            }
+        }
+    }
+
+    /// Where the engine is, for log lines.
+    pub(crate) fn location(&self) -> String {
+        self.address.to_string()
+    }
+}
+
+/// `max_in_flight` requests are at the engine already.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct NoRoom;
+
+fn reason(error: &pingora_error::Error) -> NoConnection {
+    let io_kind = error.root_cause().downcast_ref::<io::Error>().map(io::Error::kind);
+    match (error.etype(), io_kind) {
+        (ErrorType::ConnectRefused, _) | (_, Some(io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound)) => {
+            NoConnection::Refused
+        }
+        _ => NoConnection::Unreachable,
+    }
+}

@@ -1,0 +1,236 @@
+//! The full lane: stock pingora for what is not HTTP/1.1, and for everything when `fast_lane = false`.
+//!
+//! Served by the engine only, never bridged (lanes decision 2). `X-SIE-Remote` is checked, disclosure rewritten, and calls of models that
+//! only an upstream serves are answered here and never sent to the engine (product section 8).
+
+mod replay;
+
+use crate::house::{House, Inside};
+use async_trait::async_trait;
+use bytes::Bytes;
+use pingora_core::apps::{HttpServerOptions, ServerApp as _};
+use pingora_core::protocols::Stream;
+use pingora_core::server::ShutdownWatch;
+use pingora_core::server::configuration::ServerConf;
+use pingora_core::upstreams::peer::HttpPeer;
+use pingora_error::{Error, ErrorType, Result};
+use pingora_http::{RequestHeader, ResponseHeader};
+use pingora_proxy::{FailToProxy, HttpProxy, ProxyHttp, Session, http_proxy};
+use replay::Replay;
+use spillway_filters::call::{self, Format};
+use spillway_filters::error_answer::ErrorAnswer;
+use spillway_filters::names;
+use spillway_filters::paths::{self, Asked};
+use spillway_filters::wire::RejectKind;
+use spillway_policies::model::Selector;
+use spillway_policies::routing::{Barred, Route};
+use spillway_policies::{Consent, Surface};
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// How much of a body is looked at for its model. pingora replays what was read before, up to 64 KiB.
+const MOST_READ: usize = 48 * 1024;
+
+/// Disclosure names: ours to write, dropped from everybody else.
+const DISCLOSURE: [&str; 6] = [
+    names::SERVED_BY,
+    names::UPSTREAM,
+    names::FALLBACK_REASON,
+    names::FALLBACK_ERROR,
+    names::CAUSE,
+    names::EQUIVALENCE,
+];
+
+/// The full lane as the front listener sees it.
+pub(crate) struct FullLane {
+    app: Arc<HttpProxy<Sidecar>>,
+}
+
+impl FullLane {
+    pub(crate) fn new(house: Arc<House>) -> Self {
+        let mut app = http_proxy(&Arc::new(ServerConf::default()), Sidecar { house });
+        let mut options = HttpServerOptions::default();
+        options.h2c = true;
+        app.server_options = Some(options);
+        Self { app: Arc::new(app) }
+    }
+
+    /// Serves the rest of a connection, `read` first.
+    pub(crate) async fn serve(&self, stream: Stream, read: Vec<u8>, shutdown: &ShutdownWatch) {
+        let mut next: Option<Stream> = Some(if read.is_empty() { stream } else { Box::new(Replay::new(read, stream)) });
+        while let Some(stream) = next {
+            next = self.app.process_new(stream, shutdown).await;
+        }
+    }
+}
+
+struct Sidecar {
+    house: Arc<House>,
+}
+
+#[async_trait]
+impl ProxyHttp for Sidecar {
+    /// Counts the exchange as in flight.
+    type CTX = Inside;
+
+    fn new_ctx(&self) -> Inside {
+        self.house.enter()
+    }
+
+    async fn request_filter(&self, session: &mut Session, _: &mut Inside) -> Result<bool> {
+        let surface = surface_of(session.req_header());
+        let consent = match consent(session.req_header(), self.house.remote_serving) {
+            Ok(consent) => consent,
+            Err(answer) => return answered(session, &answer, surface).await,
+        };
+        // Only an upgraded or HTTP/1.0 connection gets here on HTTP/1; the strict gate has seen its first request only.
+        session.set_keepalive(None);
+        if surface.is_none() || !self.house.has_remote() {
+            return Ok(false);
+        }
+        match self.model(session, surface).await? {
+            Named::Model(model) => match self.barred(&model, consent) {
+                Some(answer) => answered(session, &answer, surface).await,
+                None => Ok(false),
+            },
+            Named::No(answer) => answered(session, &answer, surface).await,
+        }
+    }
+
+    async fn upstream_peer(&self, _: &mut Session, _: &mut Inside) -> Result<Box<HttpPeer>> {
+        let peers = self.house.engine.peers().await.map_err(|_| Error::new(ErrorType::ConnectError))?;
+        peers.into_iter().next().map(Box::new).ok_or_else(|| Error::new(ErrorType::ConnectError))
+    }
+
+    async fn upstream_request_filter(
+        &self,
+        _: &mut Session,
+        request: &mut RequestHeader,
+        _: &mut Inside,
+    ) -> Result<()> {
+        for name in DISCLOSURE {
+            request.remove_header(name);
+        }
+        Ok(())
+    }
+
+    async fn response_filter(&self, _: &mut Session, answer: &mut ResponseHeader, _: &mut Inside) -> Result<()> {
+        for name in DISCLOSURE {
+            answer.remove_header(name);
+        }
+        answer.insert_header(names::SERVED_BY, "local")
+    }
+
+    async fn fail_to_proxy(&self, session: &mut Session, error: &Error, _: &mut Inside) -> FailToProxy {
+        let surface = surface_of(session.req_header());
+        let answer = match error.etype() {
+            ErrorType::ConnectRefused | ErrorType::ConnectError if !self.house.engine.was_reached() => {
+                ErrorAnswer::provisioning()
+            }
+            ErrorType::ConnectRefused | ErrorType::ConnectError | ErrorType::ConnectTimedout => {
+                ErrorAnswer::engine_unreachable()
+            }
+            ErrorType::ReadTimedout => ErrorAnswer::engine_timeout(),
+            _ => ErrorAnswer::engine_reset(),
+        };
+        let code = answer.status;
+        if session.response_written().is_none() {
+            let _ = write(session, &answer, surface, true).await;
+        }
+        FailToProxy { error_code: code, can_reuse_downstream: false }
+    }
+
+    fn suppress_error_log(&self, _: &Session, _: &Inside, _: &Error) -> bool {
+        true
+    }
+}
+
+enum Named {
+    Model(String),
+    No(ErrorAnswer),
+}
+
+impl Sidecar {
+    /// The model of an inference call; the beginning of the body is read when the path does not name it.
+    async fn model(&self, session: &mut Session, surface: Option<Surface>) -> Result<Named> {
+        let Some(surface) = surface else { return Ok(Named::No(UNNAMED)) };
+        if let Asked::Inference(_, Some(model)) = paths::asked(session.req_header().uri.path().as_bytes()) {
+            return Ok(Named::Model(model.into_owned()));
+        }
+        let content_type =
+            session.req_header().headers.get("content-type").map(|value| value.as_bytes().to_vec()).unwrap_or_default();
+        session.as_mut().enable_retry_buffering();
+        let mut read: Vec<u8> = Vec::new();
+        while let Some(piece) = session.as_mut().read_request_body().await? {
+            read.extend_from_slice(&piece);
+            if read.len() >= MOST_READ {
+                break;
+            }
+        }
+        let format = Format::of(surface, &content_type);
+        let named = match format {
+            Format::Multipart => call::named(format, &content_type, &read).ok().map(|named| named.model),
+            Format::Json | Format::Msgpack => call::named_early(&read),
+        };
+        Ok(named.map(Cow::into_owned).map_or(Named::No(UNNAMED), Named::Model))
+    }
+
+    /// The answer for a model that only an upstream serves: this lane does not bridge.
+    fn barred(&self, model: &str, consent: Consent) -> Option<ErrorAnswer> {
+        match self.house.routes.resolve(&Selector::parse(model, None), consent) {
+            Ok(Route::Hybrid { .. } | Route::Local) => None,
+            Ok(Route::Remote { .. }) => Some(ErrorAnswer::not_on_this_lane()),
+            Err(Barred::Forbidden) => Some(ErrorAnswer::forbidden_remote()),
+            Err(Barred::SwitchedOff) => Some(ErrorAnswer::switched_off()),
+        }
+    }
+}
+
+const UNNAMED: ErrorAnswer = ErrorAnswer::invalid_field(
+    "model",
+    "over this HTTP version `model` must stand in the first 48 KiB of the body; use HTTP/1.1",
+);
+
+fn surface_of(head: &RequestHeader) -> Option<Surface> {
+    if head.method == http::Method::POST { paths::surface(head.uri.path().as_bytes()) } else { None }
+}
+
+/// The caller's word: exactly one `forbid`, or nothing, under no other spelling and nominated by nobody (product section 8).
+fn consent(head: &RequestHeader, remote_serving: bool) -> Result<Consent, ErrorAnswer> {
+    let refused = || ErrorAnswer::invalid(RejectKind::Remote.message());
+    let spelled = |name: &http::HeaderName| name.as_str().replace('_', "-").eq_ignore_ascii_case(names::REMOTE);
+    let mut said = head.headers.iter().filter(|(name, _)| spelled(name));
+    let forbids = match (said.next(), said.next()) {
+        (None, _) => false,
+        (Some((name, value)), None) if name.as_str().eq_ignore_ascii_case(names::REMOTE) && value == "forbid" => true,
+        _ => return Err(refused()),
+    };
+    let nominated = head.headers.get_all("connection").iter().any(|value| {
+        value
+            .as_bytes()
+            .split(|byte| *byte == b',')
+            .any(|name| name.trim_ascii().eq_ignore_ascii_case(names::REMOTE.as_bytes()))
+    });
+    if nominated { Err(refused()) } else { Ok(Consent::of(remote_serving, forbids)) }
+}
+
+async fn answered(session: &mut Session, answer: &ErrorAnswer, surface: Option<Surface>) -> Result<bool> {
+    write(session, answer, surface, false).await?;
+    Ok(true)
+}
+
+async fn write(session: &mut Session, answer: &ErrorAnswer, surface: Option<Surface>, local: bool) -> Result<()> {
+    let body = answer.body(surface);
+    let mut head = ResponseHeader::build(answer.status, Some(5))?;
+    head.insert_header("Content-Type", names::JSON)?;
+    head.insert_header("Content-Length", body.len().to_string())?;
+    if let Some(wait) = answer.retry_after_s {
+        head.insert_header("Retry-After", wait.to_string())?;
+    }
+    if local {
+        head.insert_header(names::SERVED_BY, "local")?;
+    }
+    session.set_keepalive(None);
+    session.write_response_header(Box::new(head), false).await?;
+    session.write_response_body(Some(Bytes::from(body)), true).await
+}

@@ -1,0 +1,125 @@
+//! A stream whose first bytes were read already: what the fast lane hands over.
+
+use async_trait::async_trait;
+use pingora_core::protocols::raw_connect::ProxyDigest;
+use pingora_core::protocols::tls::SslDigest;
+use pingora_core::protocols::{
+    ALPN, GetProxyDigest, GetSocketDigest, GetTimingDigest, Peek, Shutdown, SocketDigest, Ssl, Stream, TimingDigest,
+    UniqueID, UniqueIDType,
+};
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, ReadBuf};
+
+/// First what was read, then the stream.
+#[derive(Debug)]
+pub(super) struct Replay {
+    read: Vec<u8>,
+    at: usize,
+    stream: Stream,
+}
+
+impl Replay {
+    pub(super) const fn new(read: Vec<u8>, stream: Stream) -> Self {
+        Self { read, at: 0, stream }
+    }
+}
+
+impl AsyncRead for Replay {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let this = &mut *self;
+        let rest = &this.read[this.at..];
+        if rest.is_empty() {
+            return Pin::new(&mut this.stream).poll_read(cx, buffer);
+        }
+        let count = rest.len().min(buffer.remaining());
+        buffer.put_slice(&rest[..count]);
+        this.at += count;
+        if this.at == this.read.len() {
+            (this.read, this.at) = (Vec::new(), 0);
+        }
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl AsyncWrite for Replay {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(cx, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        slices: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write_vectored(cx, slices)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+}
+
+#[async_trait]
+impl Shutdown for Replay {
+    async fn shutdown(&mut self) {
+        Shutdown::shutdown(&mut *self.stream).await;
+    }
+}
+
+impl UniqueID for Replay {
+    fn id(&self) -> UniqueIDType {
+        self.stream.id()
+    }
+}
+
+impl Ssl for Replay {
+    fn get_ssl_digest(&self) -> Option<Arc<SslDigest>> {
+        self.stream.get_ssl_digest()
+    }
+
+    fn selected_alpn_proto(&self) -> Option<ALPN> {
+        self.stream.selected_alpn_proto()
+    }
+}
+
+impl GetTimingDigest for Replay {
+    fn get_timing_digest(&self) -> Vec<Option<TimingDigest>> {
+        self.stream.get_timing_digest()
+    }
+}
+
+impl GetProxyDigest for Replay {
+    fn get_proxy_digest(&self) -> Option<Arc<ProxyDigest>> {
+        self.stream.get_proxy_digest()
+    }
+}
+
+impl GetSocketDigest for Replay {
+    fn get_socket_digest(&self) -> Option<Arc<SocketDigest>> {
+        self.stream.get_socket_digest()
+    }
+}
+
+#[async_trait]
+impl Peek for Replay {
+    async fn try_peek(&mut self, buffer: &mut [u8]) -> io::Result<bool> {
+        while self.read.len() - self.at < buffer.len() {
+            if self.stream.read_buf(&mut self.read).await? == 0 {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+        }
+        buffer.copy_from_slice(&self.read[self.at..self.at + buffer.len()]);
+        Ok(true)
+    }
+}

@@ -1,0 +1,277 @@
+//! One attempt at the engine: does it accept, refuse, or break?
+//!
+//! The engine is heard while the request is still being written. A candidate refusal is read to its end before anything goes to the
+//! caller; every other answer is accepted at its head.
+
+use crate::budget::Share;
+use crate::client::Client;
+use crate::connection::{Connection, Ended};
+use crate::engine::NoConnection;
+use crate::house::House;
+use crate::intake::Call;
+use crate::stream_io;
+use pingora_core::protocols::Stream;
+use spillway_filters::error_answer::ErrorAnswer;
+use spillway_filters::refusal::{self, Answer as Seen, Phase};
+use spillway_filters::wire::chunk::{Dechunk, Framing};
+use spillway_filters::wire::response::{self, ResponseHead, ResponseVerdict};
+use spillway_policies::routing::Route;
+use spillway_policies::{Refusal, Trigger};
+use std::future::poll_fn;
+use std::task::Poll;
+
+/// Most bytes of an answer that are read to recognise a refusal; real ones are far below (engines section 2.8).
+const MOST_REFUSAL_BYTES: usize = 64 * 1024;
+
+/// How the attempt ended.
+pub(crate) enum Local {
+    /// The engine has the work. Its answer is relayed, whatever it says.
+    Accepted(Answer),
+    /// The engine broke off, or the caller did: nobody else is asked.
+    Broken(Fault),
+    /// The engine said "not now".
+    Refused(Refused),
+}
+
+/// An accepted answer: its head is in the connection's `answer_head`.
+pub(crate) struct Answer {
+    pub(crate) engine: Stream,
+    pub(crate) head: ResponseHead,
+    /// Bytes of the body that were read with the head.
+    pub(crate) body: Vec<u8>,
+    /// The place at the engine, until the answer has passed.
+    pub(crate) room: Option<Share>,
+}
+
+/// A refusal, kept as bytes so that restoring it is exact.
+pub(crate) struct Refused {
+    pub(crate) meaning: Refusal,
+    pub(crate) status: u16,
+    /// Status line and header lines, unterminated.
+    pub(crate) head: Vec<u8>,
+    /// The body as it was framed.
+    pub(crate) body: Vec<u8>,
+    /// The body ends where the connection does.
+    pub(crate) until_close: bool,
+}
+
+/// Not a refusal: the engine may have the work.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Fault {
+    /// The caller has left.
+    Gone,
+    /// 502 or 504.
+    Engine(ErrorAnswer),
+}
+
+/// The engine's connection ended before its head was read.
+enum Broken {
+    /// Nothing of the request can have been read: the pooled connection was closed already.
+    Unsent,
+    Fault(Fault),
+}
+
+/// Asks the engine once. `connection.request_head` is the head to send.
+pub(crate) async fn attempt(house: &House, client: &mut Client<'_>, call: &Call, route: &Route<'_>) -> Local {
+    let Ok(room) = house.engine.room() else {
+        return Local::Refused(made(call, Trigger::Saturated, ErrorAnswer::queue_full()));
+    };
+    let mut idle = house.engine.idle(&house.clock);
+    loop {
+        let reused = idle.is_some();
+        let mut engine = match idle.take() {
+            Some(engine) => engine,
+            None => match house.engine.connect().await {
+                Ok(engine) => engine,
+                Err(reason) => return Local::Refused(unreached(house, call, reason)),
+            },
+        };
+        client.connection.deadline.arm(client.first_byte_ms(house));
+        let mut body = Vec::new();
+        match first_head(&mut engine, client.connection, call.held.body(), &mut body, call.is_head).await {
+            Ok(head) => return judge(house, client, call, route, Answer { engine, head, body, room }).await,
+            Err(Broken::Unsent) if reused => {}
+            Err(Broken::Unsent) => return Local::Broken(Fault::Engine(ErrorAnswer::engine_reset())),
+            Err(Broken::Fault(fault)) => return Local::Broken(fault),
+        }
+    }
+}
+
+/// Asks the engine to change protocols, on a connection of its own. Never a refusal that could be bridged.
+pub(crate) async fn upgrade(house: &House, client: &mut Client<'_>, held: &crate::held::Held) -> Local {
+    let Ok(room) = house.engine.room() else { return Local::Broken(Fault::Engine(ErrorAnswer::queue_full())) };
+    let Ok(mut engine) = house.engine.connect().await else {
+        return Local::Broken(Fault::Engine(ErrorAnswer::engine_unreachable()));
+    };
+    client.connection.deadline.arm(client.first_byte_ms(house));
+    let mut body = Vec::new();
+    match first_head(&mut engine, client.connection, held.body(), &mut body, false).await {
+        Ok(head) => Local::Accepted(Answer { engine, head, body, room }),
+        Err(Broken::Unsent) => Local::Broken(Fault::Engine(ErrorAnswer::engine_reset())),
+        Err(Broken::Fault(fault)) => Local::Broken(fault),
+    }
+}
+
+/// Writes the request and reads the head of the answer, both at once; `body` gets what was read behind the head.
+async fn first_head(
+    engine: &mut Stream,
+    connection: &mut Connection,
+    request_body: &[u8],
+    body: &mut Vec<u8>,
+    is_head: bool,
+) -> Result<ResponseHead, Broken> {
+    let request_head = std::mem::take(&mut connection.request_head);
+    let mut written = 0;
+    let mut writing = true;
+    let result = poll_fn(|cx| {
+        if writing {
+            match stream_io::poll_write_two(engine, cx, (&request_head, request_body), &mut written) {
+                Poll::Ready(Ok(())) => writing = false,
+                Poll::Ready(Err(_)) if written == 0 => return Poll::Ready(Err(Broken::Unsent)),
+                // The engine may have answered before it stopped reading: look for that answer.
+                Poll::Ready(Err(_)) => writing = false,
+                Poll::Pending => {}
+            }
+        }
+        loop {
+            match stream_io::poll_fill(engine, cx, body) {
+                Poll::Pending => break,
+                Poll::Ready(Ok(0) | Err(_)) => return Poll::Ready(Err(engine_fault(ErrorAnswer::engine_reset()))),
+                Poll::Ready(Ok(_)) => {
+                    if let Some(result) = parse(body, is_head, &mut connection.answer_head) {
+                        return Poll::Ready(result);
+                    }
+                }
+            }
+        }
+        match connection.poll_ended(cx) {
+            Poll::Pending => Poll::Pending,
+            Poll::Ready(Ended::Gone) => Poll::Ready(Err(Broken::Fault(Fault::Gone))),
+            Poll::Ready(Ended::Late) => Poll::Ready(Err(engine_fault(ErrorAnswer::engine_timeout()))),
+        }
+    })
+    .await;
+    connection.request_head = request_head;
+    let mut head = result?;
+    // An engine that answers before it has read the request will not be asked again on this connection.
+    head.keep_alive &= !writing;
+    Ok(head)
+}
+
+const fn engine_fault(answer: ErrorAnswer) -> Broken {
+    Broken::Fault(Fault::Engine(answer))
+}
+
+/// Parses the answer's head off the front of `bytes`; interim answers are dropped.
+fn parse(bytes: &mut Vec<u8>, is_head: bool, out: &mut Vec<u8>) -> Option<Result<ResponseHead, Broken>> {
+    loop {
+        match response::parse(bytes, is_head, out) {
+            ResponseVerdict::NeedMore => return None,
+            ResponseVerdict::Informational { len, .. } => {
+                bytes.drain(..len);
+            }
+            ResponseVerdict::Bad(_) => return Some(Err(engine_fault(ErrorAnswer::engine_protocol()))),
+            ResponseVerdict::Head(head) => {
+                bytes.drain(..head.len);
+                return Some(Ok(head));
+            }
+        }
+    }
+}
+
+/// Accepts an answer, unless it is a refusal. Only a candidate's body is read here.
+async fn judge(house: &House, client: &mut Client<'_>, call: &Call, route: &Route<'_>, answer: Answer) -> Local {
+    let (preset, rules) = (house.engine.preset, house.engine.rules.as_slice());
+    if call.surface.is_none() {
+        return Local::Accepted(answer);
+    }
+    if refusal::may_refuse(preset, rules, answer.head.status) {
+        return Box::pin(read_refusal(house, client, answer)).await;
+    }
+    let hides = answer.head.event_stream && matches!(route, Route::Hybrid { .. });
+    if hides && refusal::may_hide(preset, rules) {
+        return Box::pin(crate::local_stream::judge(house, client, answer)).await;
+    }
+    Local::Accepted(answer)
+}
+
+/// Reads a candidate to its end and recognises it, or accepts it with what was read.
+async fn read_refusal(house: &House, client: &mut Client<'_>, mut answer: Answer) -> Local {
+    let mut framing = answer.head.framing;
+    let mut seen = 0;
+    client.connection.deadline.arm(house.engine.idle_ms);
+    let complete = loop {
+        let Ok(used) = framing.feed(&answer.body[seen..]) else {
+            return Local::Broken(Fault::Engine(ErrorAnswer::engine_protocol()));
+        };
+        seen += used;
+        if framing.is_complete() {
+            break true;
+        }
+        if seen > MOST_REFUSAL_BYTES {
+            break false;
+        }
+        match more(&mut answer, client.connection).await {
+            Ok(true) => {}
+            Ok(false) if framing.until_close() => break true,
+            Ok(false) => return Local::Broken(Fault::Engine(ErrorAnswer::engine_reset())),
+            Err(fault) => return Local::Broken(fault),
+        }
+    };
+    let meaning = complete.then(|| recognise(house, client.connection, &answer, seen)).flatten();
+    let Some(meaning) = meaning else { return Local::Accepted(answer) };
+    let Answer { engine, head, mut body, .. } = answer;
+    let until_close = framing.until_close();
+    if head.keep_alive && !until_close && seen == body.len() {
+        house.engine.keep(engine, &house.clock);
+    }
+    body.truncate(seen);
+    let answer_head = std::mem::take(&mut client.connection.answer_head);
+    Local::Refused(Refused { meaning, status: head.status, head: answer_head, body, until_close })
+}
+
+/// Reads once from the engine; false is the end of its stream.
+pub(crate) async fn more(answer: &mut Answer, connection: &mut Connection) -> Result<bool, Fault> {
+    poll_fn(|cx| match stream_io::poll_fill(&mut answer.engine, cx, &mut answer.body) {
+        Poll::Ready(Ok(count)) => Poll::Ready(Ok(count > 0)),
+        Poll::Ready(Err(_)) => Poll::Ready(Ok(false)),
+        Poll::Pending => match connection.poll_ended(cx) {
+            Poll::Pending => Poll::Pending,
+            Poll::Ready(Ended::Gone) => Poll::Ready(Err(Fault::Gone)),
+            Poll::Ready(Ended::Late) => Poll::Ready(Err(Fault::Engine(ErrorAnswer::engine_timeout()))),
+        },
+    })
+    .await
+}
+
+fn recognise(house: &House, connection: &Connection, answer: &Answer, seen: usize) -> Option<Refusal> {
+    let framed = &answer.body[..seen];
+    let decoded;
+    let body = match answer.head.framing {
+        Framing::Chunked(_) => {
+            let mut plain = Vec::new();
+            Dechunk::new().feed(framed, &mut plain, MOST_REFUSAL_BYTES).ok()?;
+            decoded = plain;
+            &decoded[..]
+        }
+        _ => framed,
+    };
+    let seen = Seen { phase: Phase::Head, status: answer.head.status, head: &connection.answer_head, body };
+    refusal::recognise(house.engine.preset, &house.engine.rules, &seen)
+}
+
+/// The refusal we give for an engine that cannot be reached (product section 8).
+fn unreached(house: &House, call: &Call, reason: NoConnection) -> Refused {
+    if reason == NoConnection::Refused && !house.engine.was_reached() {
+        made(call, Trigger::Provisioning, ErrorAnswer::provisioning())
+    } else {
+        made(call, Trigger::Unhealthy, ErrorAnswer::engine_unreachable())
+    }
+}
+
+/// A refusal of our own making, in the surface's shape.
+fn made(call: &Call, trigger: Trigger, answer: ErrorAnswer) -> Refused {
+    let body = answer.body(call.surface);
+    let head = answer.head(body.len());
+    Refused { meaning: Refusal::certain(trigger), status: answer.status, head, body, until_close: false }
+}

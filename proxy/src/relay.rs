@@ -1,0 +1,194 @@
+//! How does an accepted answer reach the caller? Head and first bytes in one write, then piece by piece, each flushed as it comes.
+
+use crate::client::Served;
+use crate::connection::{Connection, Ended};
+use crate::held::Held;
+use crate::house::House;
+use crate::local::Answer;
+use crate::stream_io;
+use crate::telemetry::Exchange;
+use pingora_core::protocols::Stream;
+use spillway_filters::disclose::Disclosure;
+use spillway_filters::wire::chunk::Framing;
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use tokio::io::AsyncWrite;
+
+/// How long a caller may take to accept a piece of its answer, in milliseconds.
+pub(crate) const WRITE_MS: u64 = 60_000;
+
+/// Buffers larger than this are not kept between two requests of a connection.
+const KEPT_BUFFER: usize = 16 * 1024;
+
+/// Ends a head: the blank line, and before it whether the connection ends.
+pub(crate) fn finish_head(head: &mut Vec<u8>, keep_alive: bool) {
+    head.extend_from_slice(if keep_alive { b"\r\n" } else { b"Connection: close\r\n\r\n" });
+}
+
+/// Relays the engine's answer. The held request goes back to being a read buffer, or goes away when a stream begins.
+pub(crate) async fn local(
+    house: &House,
+    connection: &mut Connection,
+    log: &mut Exchange,
+    answer: Answer,
+    held: Held,
+    keep_alive: bool,
+) -> Served {
+    let Answer { mut engine, head, body, room } = answer;
+    let mut framing = head.framing;
+    let keep_alive = keep_alive && !framing.until_close();
+    Disclosure::Local.write(&mut connection.answer_head);
+    finish_head(&mut connection.answer_head, keep_alive);
+    let Ok(first) = framing.feed(&body) else { return cut(log) };
+    let surplus = first < body.len();
+    connection.deadline.arm(house.engine.idle_ms);
+    let Connection { stream, deadline, answer_head, .. } = &mut *connection;
+    if Connection::write(stream, deadline, answer_head, &body[..first]).await.is_err() {
+        log.client_gone();
+        return Served::Close;
+    }
+    if !framing.is_complete() {
+        drop((held, body));
+        connection.release_buffers();
+        match rest(house, &mut engine, connection, &mut framing).await {
+            Ok(()) if framing.until_close() => return Served::Close,
+            Ok(()) => {}
+            Err(Stopped::Client) => {
+                log.client_gone();
+                return Served::Close;
+            }
+            Err(Stopped::Engine) => return cut(log),
+        }
+    } else {
+        reuse(connection, held);
+    }
+    drop(room);
+    if head.keep_alive && !surplus && !framing.until_close() {
+        house.engine.keep(engine, &house.clock);
+    }
+    if keep_alive { Served::Keep } else { Served::Close }
+}
+
+/// Reads the next request into the same buffer, unless it is large or pipelined bytes are waiting.
+fn reuse(connection: &mut Connection, held: Held) {
+    if connection.inbox.is_empty() {
+        let mut buffer = held.into_buffer();
+        if buffer.capacity() <= KEPT_BUFFER {
+            buffer.clear();
+            connection.inbox = buffer;
+        }
+    }
+}
+
+/// The engine broke off in the middle: the caller's connection is cut too, so that nobody takes the part for the whole.
+fn cut(log: &mut Exchange) -> Served {
+    log.truncated();
+    Served::Close
+}
+
+/// Which side a relay stopped for.
+enum Stopped {
+    Client,
+    Engine,
+}
+
+/// Relays what follows. No buffer is owned while nothing is pending: bytes pass through the thread's read buffer.
+async fn rest(
+    house: &House,
+    engine: &mut Stream,
+    connection: &mut Connection,
+    framing: &mut Framing,
+) -> Result<(), Stopped> {
+    let mut pending = Pending::default();
+    poll_fn(|cx| {
+        loop {
+            match step(engine, connection, framing, &mut pending, cx) {
+                Poll::Ready(Ok(Step::Progress)) => connection.deadline.arm(house.engine.idle_ms),
+                Poll::Ready(Ok(Step::Over)) => return Poll::Ready(Ok(())),
+                Poll::Ready(Err(stopped)) => return Poll::Ready(Err(stopped)),
+                Poll::Pending => {
+                    if pending.flush && Pin::new(&mut connection.stream).poll_flush(cx).is_ready() {
+                        pending.flush = false;
+                    }
+                    return match connection.poll_ended(cx) {
+                        Poll::Pending => Poll::Pending,
+                        Poll::Ready(Ended::Gone) => Poll::Ready(Err(Stopped::Client)),
+                        Poll::Ready(Ended::Late) => Poll::Ready(Err(Stopped::Engine)),
+                    };
+                }
+            }
+        }
+    })
+    .await
+}
+
+/// What the caller has not accepted yet, and whether something waits to be flushed.
+#[derive(Default)]
+struct Pending {
+    bytes: Vec<u8>,
+    written: usize,
+    flush: bool,
+}
+
+enum Step {
+    Over,
+    Progress,
+}
+
+fn step(
+    engine: &mut Stream,
+    connection: &mut Connection,
+    framing: &mut Framing,
+    pending: &mut Pending,
+    cx: &mut Context<'_>,
+) -> Poll<Result<Step, Stopped>> {
+    while pending.written < pending.bytes.len() {
+        let rest = &pending.bytes[pending.written..];
+        match ready!(Pin::new(&mut connection.stream).poll_write(cx, rest)) {
+            Ok(count) if count > 0 => pending.written += count,
+            _ => return Poll::Ready(Err(Stopped::Client)),
+        }
+    }
+    pending.bytes = Vec::new();
+    pending.written = 0;
+    if framing.is_complete() {
+        let flushed = ready!(Pin::new(&mut connection.stream).poll_flush(cx));
+        return Poll::Ready(flushed.map(|()| Step::Over).map_err(|_| Stopped::Client));
+    }
+    let read = stream_io::poll_read(engine, cx, |_, cx, bytes| pass(connection, framing, pending, cx, bytes));
+    match ready!(read) {
+        Ok(result) => Poll::Ready(result),
+        Err(_) => Poll::Ready(Err(Stopped::Engine)),
+    }
+}
+
+/// Writes a piece as far as the caller accepts it at once and keeps the remainder.
+fn pass(
+    connection: &mut Connection,
+    framing: &mut Framing,
+    pending: &mut Pending,
+    cx: &mut Context<'_>,
+    bytes: &[u8],
+) -> Result<Step, Stopped> {
+    if bytes.is_empty() {
+        return if framing.until_close() { Ok(Step::Over) } else { Err(Stopped::Engine) };
+    }
+    let used = framing.feed(bytes).map_err(|_| Stopped::Engine)?;
+    if used < bytes.len() {
+        // Bytes behind the end of an answer: the answer is whole, the connection is not to be trusted.
+        pending.bytes.extend_from_slice(&bytes[..used]);
+        return Ok(Step::Progress);
+    }
+    let mut written = 0;
+    while written < used {
+        match Pin::new(&mut connection.stream).poll_write(cx, &bytes[written..used]) {
+            Poll::Ready(Ok(count)) if count > 0 => written += count,
+            Poll::Ready(_) => return Err(Stopped::Client),
+            Poll::Pending => break,
+        }
+    }
+    pending.flush = true;
+    pending.bytes.extend_from_slice(&bytes[written..used]);
+    Ok(Step::Progress)
+}

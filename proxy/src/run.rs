@@ -1,0 +1,190 @@
+//! From a configuration to a serving process and back to nothing: bind, serve, drain.
+
+use crate::admin::Admin;
+use crate::config::{Address, Config, ListenTls};
+use crate::house::House;
+use crate::lane::Lane;
+use parking_lot::Mutex;
+use pingora_core::apps::ServerApp;
+use pingora_core::apps::http_app::HttpServer;
+use pingora_core::listeners::tls::TlsSettings;
+use pingora_core::listeners::{L4BufferSettings, ListenerConfig};
+use pingora_core::server::Fds;
+use pingora_core::services::Service as _;
+use pingora_core::services::listening::Service;
+use std::net::SocketAddr;
+use std::os::fd::IntoRawFd as _;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+/// Why the process cannot start. The operator can mend all of these.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// An address that cannot be bound.
+    #[error("cannot listen on {address}: {reason}; choose another address under {key}, or end what uses it")]
+    Bind {
+        /// Which address.
+        address: String,
+        /// Where it is configured.
+        key: &'static str,
+        /// What the system said.
+        reason: std::io::Error,
+    },
+    /// A TLS file that cannot be used.
+    #[error("listen.tls: {0}")]
+    Tls(String),
+}
+
+/// A serving sidecar.
+pub struct Running {
+    house: Arc<House>,
+    front: JoinHandle<()>,
+    front_stop: watch::Sender<bool>,
+    admin_stop: watch::Sender<bool>,
+    /// Where callers connect.
+    pub front_address: String,
+    /// Where the admin listener is.
+    pub admin_address: String,
+}
+
+/// How many worker threads a configuration asks for.
+#[must_use]
+pub fn workers(config: &Config) -> usize {
+    match config.listen.workers {
+        0 => std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
+        workers => workers,
+    }
+}
+
+/// Binds every listener and starts serving on the current runtime.
+///
+/// # Errors
+/// An address is taken or a TLS file is unusable; nothing serves then.
+pub fn start(config: &Config) -> Result<Running, StartError> {
+    let house = House::new(config, workers(config));
+    let tls = config.listen.tls.as_ref().map(tls_settings).transpose()?;
+    let front = Bound::bind(&config.listen.address, "listen.address")?;
+    let admin = Bound::bind(&config.admin, "admin.address")?;
+    let (front_address, admin_address) = (front.address.clone(), admin.address.clone());
+    let (front_stop, front_watch) = watch::channel(false);
+    let (admin_stop, admin_watch) = watch::channel(false);
+    let front = front.serve("front", Lane::new(house.clone()), tls, front_watch);
+    admin.serve("admin", HttpServer::new_app(Admin::new(house.clone())), None, admin_watch);
+    let ticking = house.clone();
+    tokio::spawn(house.clock.clone().run(move |tick| ticking.each_tick(tick)));
+    Ok(Running { house, front, front_stop, admin_stop, front_address, admin_address })
+}
+
+impl Running {
+    /// Readiness off, then no new connections and no keep-alive; exchanges in flight finish, up to `max`.
+    ///
+    /// Returns how many exchanges were cut.
+    pub async fn drain(self, lame_duck: Duration, max: Duration) -> usize {
+        self.house.retire();
+        tokio::time::sleep(lame_duck).await;
+        // A send fails only when the listener is gone already.
+        let _ = self.front_stop.send(true);
+        let _ = self.front.await;
+        self.house.drain();
+        let finished = async {
+            let mut look = tokio::time::interval(Duration::from_millis(10));
+            while self.house.in_flight() > 0 {
+                look.tick().await;
+            }
+        };
+        let _ = tokio::time::timeout(max, finished).await;
+        let cut = self.house.in_flight();
+        let _ = self.admin_stop.send(true);
+        self.house.access.flush_now();
+        cut
+    }
+}
+
+/// A bound socket that pingora will serve: bound here, so that a taken address is an error and not a panic.
+struct Bound {
+    address: String,
+    unix: bool,
+    fds: Fds,
+}
+
+impl Bound {
+    fn bind(address: &Address, key: &'static str) -> Result<Self, StartError> {
+        let failed = |reason| StartError::Bind { address: address.to_string(), key, reason };
+        let mut fds = Fds::new();
+        let (address, unix) = match address {
+            Address::Tcp(text) => {
+                let listener = std::net::TcpListener::bind(text).map_err(failed)?;
+                listener.set_nonblocking(true).map_err(failed)?;
+                let bound: SocketAddr = listener.local_addr().map_err(failed)?;
+                fds.add(bound.to_string(), listener.into_raw_fd());
+                (bound.to_string(), false)
+            }
+            Address::Unix(path) => {
+                remove_stale(path).map_err(failed)?;
+                let listener = UnixListener::bind(path).map_err(failed)?;
+                listener.set_nonblocking(true).map_err(failed)?;
+                let name = path.to_string_lossy().into_owned();
+                fds.add(name.clone(), listener.into_raw_fd());
+                (name, true)
+            }
+        };
+        Ok(Self { address, unix, fds })
+    }
+
+    fn serve<A>(self, name: &str, app: A, tls: Option<TlsSettings>, stop: watch::Receiver<bool>) -> JoinHandle<()>
+    where
+        A: ServerApp + Send + Sync + 'static,
+    {
+        let mut service = Service::new(name.to_owned(), app);
+        let listener = if self.unix { ListenerConfig::uds(&self.address) } else { ListenerConfig::tcp(&self.address) };
+        // The lane reads through a buffer of its worker: a second one per connection would only cost memory.
+        let listener = listener.l4_buffer(L4BufferSettings::unbuffered());
+        service.add_listener(match tls {
+            Some(tls) => listener.tls(tls),
+            None => listener,
+        });
+        let fds = Arc::new(Mutex::new(self.fds));
+        tokio::spawn(async move { service.start_service(Some(fds), stop, 1).await })
+    }
+}
+
+/// A socket file that nobody listens on is left over from a process that is gone.
+fn remove_stale(path: &Path) -> std::io::Result<()> {
+    use std::io::ErrorKind;
+    match UnixStream::connect(path) {
+        Ok(_) => Err(ErrorKind::AddrInUse.into()),
+        Err(error) if error.kind() == ErrorKind::ConnectionRefused => std::fs::remove_file(path),
+        Err(_) => Ok(()),
+    }
+}
+
+fn tls_settings(tls: &ListenTls) -> Result<TlsSettings, StartError> {
+    use rustls::pki_types::pem::PemObject as _;
+    use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+    let unusable = |key: &str, what: &str| StartError::Tls(format!("{key} {what}"));
+    let (cert, key) = (tls.cert_file.to_string_lossy(), tls.key_file.to_string_lossy());
+    let certs = CertificateDer::pem_file_iter(&*cert).map_err(|_| unusable("cert_file", "cannot be read"))?;
+    if certs.flatten().next().is_none() {
+        return Err(unusable("cert_file", "holds no PEM certificate"));
+    }
+    PrivateKeyDer::from_pem_file(&*key).map_err(|_| unusable("key_file", "cannot be read as a PEM private key"))?;
+    let mut settings =
+        TlsSettings::intermediate(&cert, &key).map_err(|_| unusable("cert_file and key_file", "do not go together"))?;
+    settings.enable_h2();
+    if let Some(path) = &tls.client_ca_file {
+        let mut roots = rustls::RootCertStore::empty();
+        let certs = CertificateDer::pem_file_iter(path).map_err(|_| unusable("client_ca_file", "cannot be read"))?;
+        for cert in certs.flatten() {
+            roots.add(cert).map_err(|_| unusable("client_ca_file", "holds an unusable certificate"))?;
+        }
+        let verifier = rustls::server::WebPkiClientVerifier::builder(Arc::new(roots))
+            .build()
+            .map_err(|_| unusable("client_ca_file", "holds no certificate"))?;
+        settings.set_client_cert_verifier(verifier);
+    }
+    Ok(settings)
+}

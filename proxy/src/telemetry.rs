@@ -1,0 +1,223 @@
+//! What is counted and logged? One structured line per exchange: who served, why, how long. No bodies, no secrets, no texts of others.
+
+use parking_lot::Mutex;
+use serde::Serialize;
+use spillway_policies::verdict::Why;
+use spillway_policies::{Cause, Failure, Surface, Trigger};
+use std::io::Write as _;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+pub use crate::config::{AccessLog, LogFormat};
+
+/// Most bytes of access lines that wait to be written; beyond it lines are dropped and counted, and no caller waits.
+const MOST_WAITING: usize = 1024 * 1024;
+
+/// Which side gave an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Side {
+    Local,
+    Remote,
+}
+
+/// What is known about one exchange. Filled in on the way, written once at its end.
+pub(crate) struct Exchange {
+    pub(crate) started: Instant,
+    pub(crate) status: u16,
+    pub(crate) surface: Option<Surface>,
+    pub(crate) code: Option<&'static str>,
+    /// The model, when the configuration names it: callers' own strings stay out of the log.
+    pub(crate) model: Option<String>,
+    pub(crate) upstream: Option<String>,
+    /// Milliseconds until the engine had answered or refused.
+    pub(crate) local_ms: Option<u64>,
+    /// Milliseconds the upstream attempt took until it was primed or had failed.
+    pub(crate) upstream_ms: Option<u64>,
+    side: Option<Side>,
+    trigger: Option<Trigger>,
+    cause: Option<Cause>,
+    why: Option<Why>,
+    ended: Option<&'static str>,
+}
+
+impl Exchange {
+    pub(crate) fn new(surface: Option<Surface>) -> Self {
+        Self {
+            started: Instant::now(),
+            status: 0,
+            surface,
+            code: None,
+            model: None,
+            upstream: None,
+            local_ms: None,
+            upstream_ms: None,
+            side: None,
+            trigger: None,
+            cause: None,
+            why: None,
+            ended: None,
+        }
+    }
+
+    /// Milliseconds since the head of the request was read.
+    pub(crate) fn elapsed_ms(&self) -> u64 {
+        u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+
+    pub(crate) fn served(&mut self, side: Side) {
+        self.side = Some(side);
+    }
+
+    pub(crate) fn bridged(&mut self, trigger: Option<Trigger>) {
+        self.trigger = trigger;
+    }
+
+    pub(crate) fn kept(&mut self, trigger: Trigger, why: Why) {
+        (self.trigger, self.why) = (Some(trigger), Some(why));
+    }
+
+    pub(crate) fn restored(&mut self, trigger: Trigger, cause: Cause) {
+        (self.trigger, self.cause) = (Some(trigger), Some(cause));
+    }
+
+    pub(crate) fn failed(&mut self, failure: &Failure) {
+        self.cause = Some(failure.cause);
+    }
+
+    pub(crate) fn client_gone(&mut self) {
+        self.ended = Some("client_gone");
+    }
+
+    pub(crate) fn truncated(&mut self) {
+        self.ended = Some("engine_truncated");
+    }
+
+    pub(crate) fn stream_failed(&mut self, cause: Cause) {
+        self.ended = Some("stream_failed");
+        self.cause = Some(cause);
+    }
+
+    fn wanted(&self, access: AccessLog) -> bool {
+        match access {
+            AccessLog::All => true,
+            AccessLog::Bridged => self.trigger.is_some() || self.side == Some(Side::Remote),
+            AccessLog::Errors => self.status >= 400 || self.ended.is_some(),
+            AccessLog::None => false,
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Line<'a> {
+    time_ms: u128,
+    event: &'static str,
+    surface: &'static str,
+    status: u16,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    served_by: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    model: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    upstream: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trigger: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cause: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kept: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    code: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ended: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    local_ms: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    upstream_ms: Option<u64>,
+    total_us: u64,
+}
+
+/// The access log: lines are collected in memory and written to stderr by the sweeper, so that a request costs no system call.
+pub(crate) struct Access {
+    wanted: AccessLog,
+    waiting: Mutex<Vec<u8>>,
+    dropped: AtomicU64,
+}
+
+impl Access {
+    pub(crate) fn new(wanted: AccessLog) -> Self {
+        Self { wanted, waiting: Mutex::default(), dropped: AtomicU64::new(0) }
+    }
+
+    /// Records one exchange.
+    pub(crate) fn record(&self, exchange: &Exchange) {
+        if !exchange.wanted(self.wanted) {
+            return;
+        }
+        let line = Line {
+            time_ms: std::time::SystemTime::now()
+                .duration_since(std::time::UNIX_EPOCH)
+                .map_or(0, |since| since.as_millis()),
+            event: "exchange",
+            surface: exchange.surface.map_or("pass", Surface::name),
+            status: exchange.status,
+            served_by: exchange.side.map(|side| match side {
+                Side::Local => "local",
+                Side::Remote => "remote",
+            }),
+            model: exchange.model.as_deref(),
+            upstream: exchange.upstream.as_deref(),
+            trigger: exchange.trigger.map(Trigger::token),
+            cause: exchange.cause.map(Cause::token),
+            kept: exchange.why.map(Why::token),
+            code: exchange.code,
+            ended: exchange.ended,
+            local_ms: exchange.local_ms,
+            upstream_ms: exchange.upstream_ms,
+            total_us: u64::try_from(exchange.started.elapsed().as_micros()).unwrap_or(u64::MAX),
+        };
+        let mut waiting = self.waiting.lock();
+        if waiting.len() >= MOST_WAITING || serde_json::to_writer(&mut *waiting, &line).is_err() {
+            self.dropped.fetch_add(1, Ordering::Relaxed);
+            return;
+        }
+        waiting.push(b'\n');
+    }
+
+    /// Writes what waits. Off the workers: stderr may block.
+    pub(crate) fn flush(&self) {
+        let lines = std::mem::take(&mut *self.waiting.lock());
+        if lines.is_empty() {
+            return;
+        }
+        let dropped = self.dropped.swap(0, Ordering::Relaxed);
+        tokio::task::spawn_blocking(move || write_out(&lines, dropped));
+    }
+
+    /// Writes what waits before the process ends.
+    pub(crate) fn flush_now(&self) {
+        write_out(&std::mem::take(&mut *self.waiting.lock()), self.dropped.swap(0, Ordering::Relaxed));
+    }
+}
+
+fn write_out(lines: &[u8], dropped: u64) {
+    let mut stderr = std::io::stderr().lock();
+    // A closed stderr is no reason to stop serving.
+    let _ = stderr.write_all(lines);
+    if dropped > 0 {
+        let _ = writeln!(stderr, "{{\"event\":\"access_lines_dropped\",\"count\":{dropped}}}");
+    }
+}
+
+/// Starts the log of the process itself, on stderr. `Auto` is text on a terminal and JSON elsewhere.
+pub fn start(format: LogFormat) {
+    use std::io::IsTerminal as _;
+    let text = match format {
+        LogFormat::Auto => std::io::stderr().is_terminal(),
+        LogFormat::Json => false,
+        LogFormat::Text => true,
+    };
+    let builder =
+        tracing_subscriber::fmt().with_writer(std::io::stderr).with_target(false).with_max_level(tracing::Level::INFO);
+    // A second start, in a test, keeps the first.
+    let _ = if text { builder.try_init() } else { builder.json().flatten_event(true).try_init() };
+}

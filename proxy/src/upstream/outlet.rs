@@ -1,0 +1,138 @@
+//! The way out to one upstream: its connector, credential and gate, shared by every model that names it.
+
+use crate::clock::Clock;
+use crate::config::secret::Credentials;
+use parking_lot::Mutex;
+use pingora_core::connectors::ConnectorOptions;
+use pingora_core::connectors::http::Connector;
+use pingora_core::protocols::http::client::HttpSession;
+use pingora_core::upstreams::peer::{ALPN, HttpPeer};
+use pingora_error::ErrorType;
+use spillway_policies::breaker::Outcome;
+use spillway_policies::gate::{Gate, Permit};
+use spillway_policies::{Cause, Class, Failure, Surface, Upstream};
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+/// Idle connections kept to one upstream.
+const POOL: usize = 128;
+
+/// One upstream as the sidecar reaches it.
+pub(crate) struct Outlet {
+    upstream: Arc<Upstream>,
+    connector: Connector,
+    credentials: Credentials,
+    gate: Mutex<Gate>,
+    clock: Arc<Clock>,
+}
+
+impl Outlet {
+    pub(crate) fn new(upstream: Arc<Upstream>, clock: Arc<Clock>) -> Self {
+        let mut options = ConnectorOptions::new(POOL);
+        options.ca_file = upstream.tls.ca_file.clone();
+        options.cert_key_file = upstream.tls.client.clone();
+        Self {
+            connector: Connector::new(Some(options)),
+            credentials: Credentials::new(upstream.credential.as_ref()),
+            gate: Mutex::new(Gate::new(&upstream.rate_cap, upstream.breaker, clock.now())),
+            upstream,
+            clock,
+        }
+    }
+
+    /// The value of the `Authorization` header, read anew for each call.
+    pub(super) fn bearer(&self) -> Result<Option<String>, Failure> {
+        let secret = self.credentials.bearer().map_err(|_| Failure::new(Cause::Credential, Class::Final))?;
+        Ok(secret.map(|secret| format!("Bearer {}", secret.expose())))
+    }
+
+    /// A permit for one attempt.
+    pub(super) fn admit(self: &Arc<Self>) -> Result<Pass, Failure> {
+        match self.gate.lock().admit(1, self.clock.now()) {
+            Ok(permit) => Ok(Pass { outlet: self.clone(), permit: Some(permit) }),
+            Err(shut) => {
+                let class = if shut.cause == Cause::BreakerOpen { Class::Unavailable } else { Class::Busy };
+                let mut failure = Failure::new(shut.cause, class);
+                failure.retry_after_s = Some(shut.retry_after_s);
+                Err(failure)
+            }
+        }
+    }
+
+    /// Where to connect. A name is resolved each time, so that a moved host is found; proxy variables of the environment play no part.
+    pub(super) async fn peer(&self) -> Result<HttpPeer, Failure> {
+        let url = &self.upstream.base_url;
+        let unreachable = Failure::new(Cause::Connect, Class::Unavailable);
+        let address = match url.host().parse::<IpAddr>() {
+            Ok(address) => SocketAddr::new(address, url.port()),
+            Err(_) => {
+                let mut found = tokio::net::lookup_host((url.host(), url.port())).await.map_err(|_| unreachable)?;
+                found.next().ok_or(unreachable)?
+            }
+        };
+        let mut peer = HttpPeer::new(address, url.is_tls(), url.host().to_owned());
+        let limit = Duration::from_millis(self.upstream.timeouts.connect_ms);
+        peer.options.connection_timeout = Some(limit);
+        peer.options.total_connection_timeout = Some(limit);
+        peer.options.alpn = ALPN::H1;
+        Ok(peer)
+    }
+
+    pub(super) async fn connect(&self, peer: &HttpPeer) -> Result<HttpSession, Failure> {
+        match self.connector.get_http_session(peer).await {
+            Ok((session, _)) => Ok(session),
+            Err(error) => {
+                let cause = match error.etype() {
+                    ErrorType::ConnectTimedout | ErrorType::TLSHandshakeTimedout => Cause::Timeout,
+                    ErrorType::TLSHandshakeFailure | ErrorType::InvalidCert | ErrorType::HandshakeError => Cause::Tls,
+                    _ => Cause::Connect,
+                };
+                Err(Failure::new(cause, Class::Unavailable))
+            }
+        }
+    }
+
+    /// Gives back a connection whose answer was read to its end.
+    pub(super) async fn keep(&self, session: HttpSession, peer: &HttpPeer, idle: Duration) {
+        self.connector.release_http_session(session, peer, Some(idle)).await;
+    }
+}
+
+/// A permit that comes back whatever happens: dropped without a result, it says nothing about the upstream.
+pub(crate) struct Pass {
+    outlet: Arc<Outlet>,
+    permit: Option<Permit>,
+}
+
+impl Pass {
+    /// The attempt has ended.
+    pub(super) fn settle(mut self, outcome: Outcome) {
+        self.give_back(outcome);
+    }
+
+    fn give_back(&mut self, outcome: Outcome) {
+        if let Some(permit) = self.permit.take() {
+            self.outlet.gate.lock().settle(permit, outcome, self.outlet.clock.now());
+        }
+    }
+}
+
+impl Drop for Pass {
+    fn drop(&mut self) {
+        self.give_back(Outcome::Cancelled);
+    }
+}
+
+/// An id of our own for an answer: the upstream's would name a request of ours at its side.
+pub(super) fn fresh_id(surface: Option<Surface>) -> String {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let prefix = match surface {
+        Some(Surface::Completions) => "cmpl",
+        Some(Surface::Responses) => "resp",
+        _ => "chatcmpl",
+    };
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |since| since.as_nanos());
+    format!("{prefix}-{:016x}{:08x}", since & u128::from(u64::MAX), NEXT.fetch_add(1, Ordering::Relaxed))
+}

@@ -1,0 +1,107 @@
+//! The request an upstream gets: our own headers only, framing rebuilt, the caller's body with the upstream's name for the model.
+
+use crate::intake::Call;
+use pingora_http::RequestHeader;
+use spillway_filters::call::Format;
+use spillway_filters::edit::{self, Piece};
+use spillway_filters::multipart;
+use spillway_filters::names;
+use spillway_filters::paths;
+use spillway_policies::upstream::Kind;
+use spillway_policies::verdict::Plan;
+use spillway_policies::{Cause, Class, Failure};
+
+const USER_AGENT: &str = concat!("spillway/", env!("CARGO_PKG_VERSION"));
+
+/// What is sent.
+pub(super) struct Request {
+    pub(super) header: Box<RequestHeader>,
+    pub(super) pieces: Vec<Piece>,
+}
+
+/// Builds the request. Invariant: no header of the caller is looked at but its formats.
+pub(super) fn build(call: &Call, plan: &Plan<'_>, bearer: Option<String>) -> Result<Request, Failure> {
+    let upstream = &plan.remote.upstream;
+    let openai = matches!(upstream.kind, Kind::Openai(_));
+    let model = plan.remote.model.as_str();
+    let body = call.held.body();
+    let pieces = match &call.model_span {
+        None => vec![Piece::Held(0..body.len())],
+        Some(_) if openai && !(upstream.params.set.is_empty() && upstream.params.strip.is_empty()) => {
+            edit::with_params(body, model, &upstream.params)
+                .map_err(|_| Failure::new(Cause::NotReplayable, Class::Final))?
+        }
+        Some(span) => edit::renamed(call.format, body.len(), span.clone(), model),
+    };
+    let length: usize = pieces.iter().map(piece_len).sum();
+    let path = format!("{}{}", upstream.base_url.path(), paths::upstream_path(plan.surface, model, openai));
+    let header = header(call, &path, upstream.base_url.authority(), length, bearer);
+    let header = header.map_err(|_| Failure::new(Cause::Credential, Class::Final))?;
+    Ok(Request { header: Box::new(header), pieces })
+}
+
+fn piece_len(piece: &Piece) -> usize {
+    match piece {
+        Piece::Held(range) => range.len(),
+        Piece::New(bytes) => bytes.len(),
+    }
+}
+
+fn header(
+    call: &Call,
+    path: &str,
+    host: &str,
+    length: usize,
+    bearer: Option<String>,
+) -> pingora_error::Result<RequestHeader> {
+    let mut header = RequestHeader::build("POST", path.as_bytes(), Some(8))?;
+    header.insert_header("Host", host)?;
+    header.insert_header("User-Agent", USER_AGENT)?;
+    header.insert_header("Accept", accept(call))?;
+    header.insert_header("Accept-Encoding", "identity")?;
+    header.insert_header("Content-Type", content_type(call))?;
+    header.insert_header("Content-Length", length.to_string())?;
+    if let Some(bearer) = bearer {
+        header.insert_header("Authorization", bearer)?;
+    }
+    Ok(header)
+}
+
+fn accept(call: &Call) -> &'static str {
+    match call.format {
+        _ if call.details.stream => names::EVENT_STREAM,
+        Format::Multipart => "*/*",
+        Format::Json | Format::Msgpack if wants_json(call) => names::JSON,
+        Format::Json | Format::Msgpack => names::MSGPACK,
+    }
+}
+
+/// Whether the caller gets JSON: always on OpenAI surfaces, by `Accept` on native ones (contract section 1.2).
+pub(super) fn wants_json(call: &Call) -> bool {
+    let Some(surface) = call.surface else { return true };
+    if !surface.is_native() || surface == spillway_policies::Surface::Generate {
+        return true;
+    }
+    let Some(accept) = header_value(call.held.head(), b"accept") else { return false };
+    let has = |kind: &[u8]| accept.windows(kind.len()).any(|window| window.eq_ignore_ascii_case(kind));
+    !has(b"application/msgpack") && !has(b"application/x-msgpack") && has(b"application/json")
+}
+
+fn content_type(call: &Call) -> String {
+    match call.format {
+        Format::Json => names::JSON.to_owned(),
+        Format::Msgpack => names::MSGPACK.to_owned(),
+        Format::Multipart => {
+            let boundary = call.content_type().and_then(multipart::boundary).unwrap_or_default();
+            format!("multipart/form-data; boundary=\"{}\"", String::from_utf8_lossy(boundary))
+        }
+    }
+}
+
+/// The value of a header line in a raw head.
+fn header_value<'h>(head: &'h [u8], name: &[u8]) -> Option<&'h [u8]> {
+    head.split(|byte| *byte == b'\n').take_while(|line| *line != b"\r").find_map(|line| {
+        let (field, value) = line.split_at_checked(name.len() + 1)?;
+        (field[..name.len()].eq_ignore_ascii_case(name) && field[name.len()] == b':').then(|| value.trim_ascii())
+    })
+}

@@ -1,0 +1,279 @@
+//! A stream from an upstream: held back until its first content, then passed on event by event, each flushed as it comes.
+
+use super::outlet::{Outlet, Pass};
+use super::{POOL_IDLE, Shown, failure};
+use crate::client::Served;
+use crate::connection::Connection;
+use crate::house::House;
+use crate::relay;
+use crate::telemetry::Exchange;
+use bytes::Bytes;
+use pingora_core::protocols::http::client::HttpSession;
+use pingora_core::upstreams::peer::HttpPeer;
+use spillway_filters::event_stream::{Event, EventStream, write_event};
+use spillway_filters::prime::{Seen, Tracker};
+use spillway_filters::shape::Shaper;
+use spillway_filters::stream_error;
+use spillway_policies::breaker::Outcome;
+use spillway_policies::upstream::Timeouts;
+use spillway_policies::{Cause, Class, Failure, Surface};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// Most bytes of one event, of what comes before the first content, and of a whole stream (contract section 5, engines section 5).
+const MOST_EVENT_BYTES: usize = 1024 * 1024;
+const MOST_META_BYTES: usize = 64 * 1024;
+const MOST_STREAM_BYTES: usize = 64 * 1024 * 1024;
+/// How long the end of an answer is waited for after its last event, so that the connection can be used again.
+const CLOSING: Duration = Duration::from_millis(100);
+
+/// One upstream stream, from its head on.
+pub(crate) struct RemoteStream {
+    session: HttpSession,
+    outlet: Arc<Outlet>,
+    peer: HttpPeer,
+    surface: Surface,
+    events: EventStream,
+    tracker: Tracker,
+    shaper: Shaper,
+    /// Shaped events that wait to be written.
+    ready: Vec<u8>,
+    read_bytes: usize,
+    /// The stream said that it is over.
+    done: bool,
+    idle: Duration,
+    pass: Option<Pass>,
+}
+
+impl RemoteStream {
+    pub(super) fn new(
+        session: HttpSession,
+        outlet: Arc<Outlet>,
+        peer: HttpPeer,
+        surface: Surface,
+        shown: Shown,
+        limits: &Timeouts,
+    ) -> Self {
+        Self {
+            session,
+            outlet,
+            peer,
+            surface,
+            events: EventStream::new(MOST_EVENT_BYTES),
+            tracker: Tracker::new(surface),
+            shaper: Shaper::new(surface, &shown.dress()),
+            ready: Vec::new(),
+            read_bytes: 0,
+            done: false,
+            idle: Duration::from_millis(limits.idle_ms),
+            pass: None,
+        }
+    }
+
+    /// Reads until the first content or a valid end. What came before is kept and goes out with it.
+    pub(super) async fn primed(mut self, until: Instant) -> Result<Self, Failure> {
+        loop {
+            let bytes = tokio::time::timeout_at(until, self.session.read_response_body()).await;
+            let bytes = bytes.map_err(|_| failure(Cause::Timeout, Class::Unavailable))?;
+            let bytes = bytes.map_err(|_| failure(Cause::StreamError, Class::Unavailable))?;
+            let ended = bytes.is_none();
+            if self.take(bytes)? {
+                return Ok(self);
+            }
+            if ended {
+                return Err(failure(Cause::StreamError, Class::Final));
+            }
+            if self.read_bytes > MOST_META_BYTES {
+                return Err(failure(Cause::TooLarge, Class::Final));
+            }
+        }
+    }
+
+    /// The attempt's permit stays with the stream until it closes.
+    pub(super) fn admitted(mut self, pass: Pass) -> Self {
+        self.pass = Some(pass);
+        self
+    }
+
+    /// Takes a piece of the upstream's stream, or its end. True once content or a valid end was seen.
+    fn take(&mut self, bytes: Option<Bytes>) -> Result<bool, Failure> {
+        let mut committed = false;
+        match bytes {
+            Some(bytes) => {
+                self.read_bytes += bytes.len();
+                if self.read_bytes > MOST_STREAM_BYTES {
+                    return Err(failure(Cause::TooLarge, Class::Final));
+                }
+                self.events.feed(&bytes);
+                while !self.done {
+                    let event = self.events.next_event().map_err(|_| failure(Cause::TooLarge, Class::Final))?;
+                    let Some(event) = event else { break };
+                    committed |= self.event(event)?;
+                }
+            }
+            None => {
+                if let Some(event) = self.events.finish().filter(|_| !self.done) {
+                    self.event(event)?;
+                }
+                self.tracker.at_eof()?;
+                self.finish();
+                committed = true;
+            }
+        }
+        Ok(committed)
+    }
+
+    /// Shapes one event. True when it is content or a valid end.
+    fn event(&mut self, event: Event) -> Result<bool, Failure> {
+        match self.tracker.see(&event) {
+            Seen::Failed(failure) => Err(failure),
+            Seen::Skip => Ok(false),
+            Seen::Done => {
+                self.tracker.at_eof()?;
+                self.finish();
+                Ok(true)
+            }
+            seen @ (Seen::Content | Seen::Finish | Seen::Meta) => {
+                if let Some(data) = self.shaper.event(&event.data) {
+                    write_event(event.name.as_deref(), &data, &mut self.ready);
+                }
+                Ok(!matches!(seen, Seen::Meta))
+            }
+        }
+    }
+
+    /// The stream is whole: it ends as a local one would.
+    fn finish(&mut self) {
+        if !std::mem::replace(&mut self.done, true) && self.surface != Surface::Responses {
+            write_event(None, b"[DONE]", &mut self.ready);
+        }
+    }
+
+    /// Writes the head with the first events, then every later one as it comes, until the end, a failure or the caller's departure.
+    pub(crate) async fn run(
+        mut self,
+        house: &House,
+        connection: &mut Connection,
+        log: &mut Exchange,
+        head: Vec<u8>,
+        keep_alive: bool,
+    ) -> Served {
+        connection.release_buffers();
+        let mut first = head;
+        let end = loop {
+            let mut chunk = std::mem::take(&mut first);
+            frame(&mut chunk, &std::mem::take(&mut self.ready));
+            if self.done {
+                chunk.extend_from_slice(LAST_CHUNK);
+            }
+            if self.write(connection, &chunk).await.is_err() {
+                break End::ClientGone;
+            }
+            if self.done {
+                break End::Whole;
+            }
+            match self.next(house, connection).await {
+                Next::Piece(Ok(_)) => {}
+                Next::Piece(Err(failure)) => break self.fail(connection, log, &failure).await,
+                Next::ClientGone => break End::ClientGone,
+            }
+        };
+        self.close(end, log, keep_alive).await
+    }
+
+    async fn write(&self, connection: &mut Connection, bytes: &[u8]) -> Result<(), ()> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        let Connection { stream, deadline, .. } = connection;
+        deadline.arm(relay::WRITE_MS);
+        Connection::write(stream, deadline, bytes, b"").await.map_err(|_| ())
+    }
+
+    async fn next(&mut self, _: &House, connection: &mut Connection) -> Next {
+        connection.deadline.arm(0);
+        let read = tokio::time::timeout(self.idle, self.session.read_response_body());
+        let bytes = tokio::select! {
+            biased;
+            bytes = read => bytes,
+            _ = connection.ended() => return Next::ClientGone,
+        };
+        Next::Piece(match bytes {
+            Err(_) => Err(failure(Cause::Timeout, Class::Unavailable)),
+            Ok(Err(_)) => Err(failure(Cause::StreamError, Class::Unavailable)),
+            Ok(Ok(bytes)) => self.take(bytes),
+        })
+    }
+
+    /// The stream failed after its first content: the events before the failure go out, then the surface's own error, once and last.
+    async fn fail(&mut self, connection: &mut Connection, log: &mut Exchange, failure: &Failure) -> End {
+        log.stream_failed(failure.cause);
+        self.ready.extend_from_slice(&stream_error::render(self.surface, failure, &self.tracker.position()));
+        let mut chunk = Vec::new();
+        frame(&mut chunk, &std::mem::take(&mut self.ready));
+        // SIE's stream has a terminal event for failures and ends whole; OpenAI's has none and is broken off (engines section 5).
+        let whole = self.surface == Surface::Generate;
+        if whole {
+            chunk.extend_from_slice(LAST_CHUNK);
+        }
+        let written = self.write(connection, &chunk).await.is_ok();
+        if whole && written {
+            End::Failed { whole: true, outcome: failure.outcome() }
+        } else {
+            End::Failed { whole: false, outcome: failure.outcome() }
+        }
+    }
+
+    async fn close(mut self, end: End, log: &mut Exchange, keep_alive: bool) -> Served {
+        let pass = self.pass.take();
+        let settle = |outcome| {
+            if let Some(pass) = pass {
+                pass.settle(outcome);
+            }
+        };
+        match end {
+            End::ClientGone => {
+                log.client_gone();
+                Served::Close
+            }
+            End::Failed { whole, outcome } => {
+                settle(outcome);
+                if whole && keep_alive { Served::Keep } else { Served::Close }
+            }
+            End::Whole => {
+                settle(Outcome::Answered);
+                let Self { mut session, outlet, peer, .. } = self;
+                tokio::spawn(async move {
+                    if let Ok(Ok(None)) = tokio::time::timeout(CLOSING, session.read_response_body()).await {
+                        outlet.keep(session, &peer, POOL_IDLE).await;
+                    }
+                });
+                if keep_alive { Served::Keep } else { Served::Close }
+            }
+        }
+    }
+}
+
+const LAST_CHUNK: &[u8] = b"0\r\n\r\n";
+
+enum Next {
+    ClientGone,
+    Piece(Result<bool, Failure>),
+}
+
+enum End {
+    ClientGone,
+    Failed { whole: bool, outcome: Outcome },
+    Whole,
+}
+
+/// Appends `data` as one chunk; nothing when there is none.
+fn frame(out: &mut Vec<u8>, data: &[u8]) {
+    if !data.is_empty() {
+        out.reserve(data.len() + 20);
+        out.extend_from_slice(format!("{:x}\r\n", data.len()).as_bytes());
+        out.extend_from_slice(data);
+        out.extend_from_slice(b"\r\n");
+    }
+}
