@@ -15,7 +15,8 @@ use spillway_filters::disclose::Disclosure;
 use spillway_filters::error_answer::ErrorAnswer;
 use spillway_filters::wire::request::RequestHead;
 use spillway_policies::verdict::{Plan, Why};
-use spillway_policies::{Failure, Surface};
+use spillway_policies::{Cause, Failure, Surface};
+use std::pin::Pin;
 
 /// A caller who waits for the answer to one request.
 pub(crate) struct Client<'c> {
@@ -26,6 +27,9 @@ pub(crate) struct Client<'c> {
     keep_alive: bool,
     is_head: bool,
 }
+
+/// An exit that is not on the hot path: boxed, so that its state is not part of every connection's task.
+pub(crate) type Exit<'c> = Pin<Box<dyn Future<Output = Served> + Send + 'c>>;
 
 /// What becomes of the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,54 +79,54 @@ impl<'c> Client<'c> {
     }
 
     /// The caller is wrong.
-    pub(crate) async fn reject(mut self, rejection: Rejection) -> Served {
+    pub(crate) fn reject(mut self, rejection: Rejection) -> Exit<'c> {
         match rejection {
             Rejection::Gone => self.gone(),
             Rejection::Answer { answer, close } => {
                 self.keep_alive &= !close;
-                self.own(&answer, None).await
+                self.own(&answer, None)
             }
         }
     }
 
     /// The caller may not have what it asked for.
-    pub(crate) async fn refuse(self, answer: ErrorAnswer) -> Served {
-        self.own(&answer, None).await
+    pub(crate) fn refuse(self, answer: &ErrorAnswer) -> Exit<'c> {
+        self.own(answer, None)
     }
 
     /// The engine broke off, or the caller did.
-    pub(crate) async fn fault(self, fault: Fault) -> Served {
+    pub(crate) fn fault(self, fault: Fault) -> Exit<'c> {
         match fault {
             Fault::Gone => self.gone(),
             Fault::Engine(answer) => {
                 self.log.served(Side::Local);
-                self.own(&answer, Some(Disclosure::Local)).await
+                self.own(&answer, Some(Disclosure::Local))
             }
         }
     }
 
     /// Only an upstream serves the model, and it failed.
-    pub(crate) async fn remote_failed(self, failure: &Failure, plan: Plan<'_>) -> Served {
-        if failure.cause == spillway_policies::Cause::Cancelled {
+    pub(crate) fn remote_failed(self, failure: &Failure, plan: Plan<'_>) -> Exit<'c> {
+        if failure.cause == Cause::Cancelled {
             return self.gone();
         }
         let upstream = plan.remote.upstream.name.as_str();
         self.log.served(Side::Remote);
         self.log.failed(failure);
         let disclosure = Disclosure::RemoteFailed { upstream, cause: failure.cause };
-        self.own(&ErrorAnswer::remote_failed(failure, plan.surface), Some(disclosure)).await
+        self.own(&ErrorAnswer::remote_failed(failure, plan.surface), Some(disclosure))
     }
 
     /// The engine's refusal, which policy keeps.
-    pub(crate) async fn keep(self, refused: Refused, why: Why) -> Served {
+    pub(crate) fn keep(self, refused: Refused, why: Why) -> Exit<'c> {
         self.log.kept(refused.meaning.trigger, why);
-        self.restore(refused, Disclosure::Local).await
+        self.restore(refused, Disclosure::Local)
     }
 
     /// The engine's refusal as it came: status, header lines and body byte for byte, and who served it.
-    pub(crate) async fn restore(mut self, refused: Refused, disclosure: Disclosure<'_>) -> Served {
+    pub(crate) fn restore(mut self, refused: Refused, disclosure: Disclosure<'_>) -> Exit<'c> {
         if let Disclosure::Restored { trigger, cause, .. } = disclosure {
-            if cause == spillway_policies::Cause::Cancelled {
+            if cause == Cause::Cancelled {
                 return self.gone();
             }
             self.log.restored(trigger, cause);
@@ -131,40 +135,40 @@ impl<'c> Client<'c> {
         self.keep_alive &= !refused.until_close;
         let Refused { status, mut head, body, .. } = refused;
         disclosure.write(&mut head);
-        self.finish(status, head, &body).await
+        self.finish(status, head, body)
     }
 
-    /// The engine's answer, from its first byte to its last.
-    pub(crate) async fn relay(self, house: &House, answer: Answer, held: Held) -> Served {
+    /// The engine's answer, from its first byte to its last. The one exit on the hot path.
+    pub(crate) fn relay(self, house: &'c House, answer: Answer, held: Held) -> impl Future<Output = Served> + 'c {
         let Client { connection, log, keep_alive, .. } = self;
         log.served(Side::Local);
         log.status = answer.head.status;
-        relay::local(house, connection, log, answer, held, keep_alive).await
+        relay::local(house, connection, log, answer, held, keep_alive)
     }
 
     /// An upstream's answer.
-    pub(crate) async fn deliver(self, house: &House, primed: Primed, plan: Plan<'_>) -> Served {
+    pub(crate) fn deliver(self, primed: Primed, plan: Plan<'_>) -> Exit<'c> {
         self.log.served(Side::Remote);
         self.log.bridged(plan.trigger);
         let upstream = plan.remote.upstream.name.as_str();
         let mut head = primed.head();
         Disclosure::Remote { upstream, trigger: plan.trigger }.write(&mut head);
         match primed {
-            Primed::Buffered { body, .. } => self.finish(200, head, &body).await,
+            Primed::Buffered { body, .. } => self.finish(200, head, body),
             Primed::Stream(stream) => {
                 self.log.status = 200;
-                self.connection_line(&mut head);
                 let Client { connection, log, keep_alive, .. } = self;
-                Box::pin(stream.run(house, connection, log, head, keep_alive)).await
+                relay::finish_head(&mut head, keep_alive);
+                Box::pin(stream.run(connection, log, head, keep_alive))
             }
         }
     }
 
     /// An answer whose body was collected here.
-    pub(crate) async fn collected(self, status: u16, mut head: Vec<u8>, body: &[u8]) -> Served {
+    pub(crate) fn collected(self, status: u16, mut head: Vec<u8>, body: Vec<u8>) -> Exit<'c> {
         self.log.served(Side::Local);
         Disclosure::Local.write(&mut head);
-        self.finish(status, head, body).await
+        self.finish(status, head, body)
     }
 
     /// The same client, whose connection ends with this answer.
@@ -174,43 +178,42 @@ impl<'c> Client<'c> {
     }
 
     /// The caller has left: there is nobody to answer.
-    pub(crate) fn gone(self) -> Served {
+    fn gone(self) -> Exit<'c> {
         self.log.client_gone();
-        Served::Close
+        Box::pin(std::future::ready(Served::Close))
     }
 
-    /// Takes the client apart for the exits that live in files of their own.
-    pub(crate) fn into_parts(self) -> (&'c mut Connection, &'c mut Exchange, bool) {
-        (self.connection, self.log, self.keep_alive)
+    /// Takes the client apart for the tunnel, whose answer is the connection itself.
+    pub(crate) fn into_parts(self) -> (&'c mut Connection, &'c mut Exchange) {
+        (self.connection, self.log)
     }
 
-    async fn own(self, answer: &ErrorAnswer, disclosure: Option<Disclosure<'_>>) -> Served {
+    fn own(self, answer: &ErrorAnswer, disclosure: Option<Disclosure<'_>>) -> Exit<'c> {
         let body = answer.body(self.surface);
         let mut head = answer.head(body.len());
         if let Some(disclosure) = disclosure {
             disclosure.write(&mut head);
         }
         self.log.code = Some(answer.code);
-        self.finish(answer.status, head, &body).await
+        self.finish(answer.status, head, body)
     }
 
-    fn connection_line(&self, head: &mut Vec<u8>) {
-        relay::finish_head(head, self.keep_alive);
-    }
-
-    async fn finish(self, status: u16, mut head: Vec<u8>, body: &[u8]) -> Served {
-        self.log.status = status;
-        self.connection_line(&mut head);
-        let body = if self.is_head { &[] } else { body };
-        let Connection { stream, deadline, .. } = self.connection;
-        deadline.arm(relay::WRITE_MS);
-        match Connection::write(stream, deadline, &head, body).await {
-            Ok(()) if self.keep_alive => Served::Keep,
-            Ok(()) => Served::Close,
-            Err(_) => {
-                self.log.client_gone();
-                Served::Close
+    fn finish(self, status: u16, mut head: Vec<u8>, body: Vec<u8>) -> Exit<'c> {
+        let Client { connection, log, keep_alive, is_head, .. } = self;
+        log.status = status;
+        relay::finish_head(&mut head, keep_alive);
+        Box::pin(async move {
+            let body = if is_head { &[] } else { &body[..] };
+            let Connection { stream, deadline, .. } = connection;
+            deadline.arm(relay::WRITE_MS);
+            match Connection::write(stream, deadline, &head, body).await {
+                Ok(()) if keep_alive => Served::Keep,
+                Ok(()) => Served::Close,
+                Err(_) => {
+                    log.client_gone();
+                    Served::Close
+                }
             }
-        }
+        })
     }
 }

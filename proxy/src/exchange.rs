@@ -13,7 +13,7 @@ use spillway_policies::routing::{Barred, Route};
 use spillway_policies::verdict::{Plan, Verdict, decide};
 
 /// One exchange: read, resolve, consent, try local, decide, wake, try upstream, deliver or restore.
-pub(crate) async fn serve(house: &House, mut client: Client<'_>) -> Served {
+pub(crate) async fn serve<'c>(house: &'c House, mut client: Client<'c>) -> Served {
     let call = match intake::read(house, &mut client).await {
         Ok(Intake::Held(call)) => call,
         Ok(Intake::TooLarge(head, upload)) => {
@@ -23,8 +23,8 @@ pub(crate) async fn serve(house: &House, mut client: Client<'_>) -> Served {
     };
     let route = match call.resolve(&house.routes, house.remote_serving) {
         Ok(route) => route,
-        Err(Barred::Forbidden) => return client.refuse(ErrorAnswer::forbidden_remote()).await,
-        Err(Barred::SwitchedOff) => return client.refuse(ErrorAnswer::switched_off()).await,
+        Err(Barred::Forbidden) => return client.refuse(&ErrorAnswer::forbidden_remote()).await,
+        Err(Barred::SwitchedOff) => return client.refuse(&ErrorAnswer::switched_off()).await,
     };
     if call.lists_models && house.routes.iter().next().is_some() {
         return Box::pin(models::serve(house, client, call)).await;
@@ -52,7 +52,7 @@ pub(crate) async fn serve(house: &House, mut client: Client<'_>) -> Served {
 async fn bridge(house: &House, mut client: Client<'_>, call: intake::Call, refused: Refused, plan: Plan<'_>) -> Served {
     warmup::wake(house, &call.model);
     match upstream::attempt(house, &mut client, call, &plan).await {
-        Ok(primed) => client.deliver(house, primed, plan).await,
+        Ok(primed) => client.deliver(primed, plan).await,
         Err(failure) => {
             let disclosure = Disclosure::Restored {
                 trigger: refused.meaning.trigger,
@@ -67,7 +67,7 @@ async fn bridge(house: &House, mut client: Client<'_>, call: intake::Call, refus
 /// No local side: a remote-only model, or a remote profile named by the caller.
 async fn serve_remote(house: &House, mut client: Client<'_>, call: intake::Call, plan: Plan<'_>) -> Served {
     match upstream::attempt(house, &mut client, call, &plan).await {
-        Ok(primed) => client.deliver(house, primed, plan).await,
+        Ok(primed) => client.deliver(primed, plan).await,
         Err(failure) => client.remote_failed(&failure, plan).await,
     }
 }

@@ -191,3 +191,25 @@ pub(crate) fn prefix_target(head: &mut Vec<u8>, prefix: &str) {
         head.splice(space + 1..space + 1, prefix.bytes());
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a connection's task costs in memory while it waits (lanes decision 5).
+    #[test]
+    fn the_task_of_a_connection_is_small() {
+        fn size_of_future<'a, F>(_: impl FnOnce(&'a Lane, Stream, ShutdownWatch) -> F) -> usize {
+            size_of::<F>()
+        }
+        let size = size_of_future(Lane::connection);
+        assert!(size <= 2048, "{size} bytes");
+    }
+
+    #[test]
+    fn a_prefix_goes_before_the_target() {
+        let mut head = b"POST /v1/x HTTP/1.1\r\n".to_vec();
+        prefix_target(&mut head, "/engine");
+        assert_eq!(head, b"POST /engine/v1/x HTTP/1.1\r\n");
+    }
+}

@@ -13,7 +13,7 @@ use spillway_policies::routing::{Model, Policy, Profile, Route};
 const MOST_LIST_BYTES: usize = 16 * 1024 * 1024;
 
 /// Answers a list or one entry. An engine that is down does not hide what is configured (product section 8).
-pub(crate) async fn serve(house: &House, mut client: Client<'_>, call: Call) -> Served {
+pub(crate) async fn serve<'c>(house: &'c House, mut client: Client<'c>, call: Call) -> Served {
     let name = models::wanted(call.path());
     let entries: Vec<Entry> = house
         .routes
@@ -30,8 +30,8 @@ pub(crate) async fn serve(house: &House, mut client: Client<'_>, call: Call) -> 
     let status = answer.head.status;
     match body(house, &mut client, answer).await {
         Some(body) => match models::merge(&body, status, name.as_deref(), &entries) {
-            Some(merged) => list(client, 200, &merged).await,
-            None => list(client, status, &body).await,
+            Some(merged) => list(client, 200, merged).await,
+            None => list(client, status, body).await,
         },
         None => client.fault(local::Fault::Engine(ErrorAnswer::engine_protocol())).await,
     }
@@ -40,7 +40,7 @@ pub(crate) async fn serve(house: &House, mut client: Client<'_>, call: Call) -> 
 /// The engine is not there: what is configured.
 async fn configured(client: Client<'_>, status: u16, name: Option<&str>, entries: &[Entry]) -> Served {
     match models::merge(b"", 404, name, entries) {
-        Some(merged) => list(client, 200, &merged).await,
+        Some(merged) => list(client, 200, merged).await,
         None => {
             let answer = if status == 503 { ErrorAnswer::provisioning() } else { ErrorAnswer::engine_unreachable() };
             client.fault(local::Fault::Engine(answer)).await
@@ -48,7 +48,7 @@ async fn configured(client: Client<'_>, status: u16, name: Option<&str>, entries
     }
 }
 
-async fn list(client: Client<'_>, status: u16, body: &[u8]) -> Served {
+async fn list(client: Client<'_>, status: u16, body: Vec<u8>) -> Served {
     let head = format!(
         "HTTP/1.1 {status} {}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n",
         reason(status),

@@ -27,47 +27,54 @@ pub(crate) fn finish_head(head: &mut Vec<u8>, keep_alive: bool) {
 }
 
 /// Relays the engine's answer. The held request goes back to being a read buffer, or goes away when a stream begins.
-pub(crate) async fn local(
-    house: &House,
-    connection: &mut Connection,
-    log: &mut Exchange,
+///
+/// A plain function that returns its future: what is taken apart here is not kept twice in the task of the connection.
+pub(crate) fn local<'c>(
+    house: &'c House,
+    connection: &'c mut Connection,
+    log: &'c mut Exchange,
     answer: Answer,
     held: Held,
     keep_alive: bool,
-) -> Served {
-    let Answer { mut engine, head, body, room } = answer;
+) -> impl Future<Output = Served> + 'c {
+    let Answer { engine, head, body, room } = answer;
     let mut framing = head.framing;
+    let engine_keeps = head.keep_alive && !framing.until_close();
     let keep_alive = keep_alive && !framing.until_close();
     Disclosure::Local.write(&mut connection.answer_head);
     finish_head(&mut connection.answer_head, keep_alive);
-    let Ok(first) = framing.feed(&body) else { return cut(log) };
-    let surplus = first < body.len();
+    let first = framing.feed(&body);
     connection.deadline.arm(house.engine.idle_ms);
-    let Connection { stream, deadline, answer_head, .. } = &mut *connection;
-    if Connection::write(stream, deadline, answer_head, &body[..first]).await.is_err() {
-        log.client_gone();
-        return Served::Close;
-    }
-    if !framing.is_complete() {
-        drop((held, body));
-        connection.release_buffers();
-        match rest(house, &mut engine, connection, &mut framing).await {
-            Ok(()) if framing.until_close() => return Served::Close,
-            Ok(()) => {}
-            Err(Stopped::Client) => {
-                log.client_gone();
-                return Served::Close;
-            }
-            Err(Stopped::Engine) => return cut(log),
+    async move {
+        let mut engine = engine;
+        let Ok(first) = first else { return cut(log) };
+        let surplus = first < body.len();
+        let Connection { stream, deadline, answer_head, .. } = &mut *connection;
+        if Connection::write(stream, deadline, answer_head, &body[..first]).await.is_err() {
+            log.client_gone();
+            return Served::Close;
         }
-    } else {
-        reuse(connection, held);
+        if framing.is_complete() {
+            reuse(connection, held);
+        } else {
+            drop((held, body));
+            connection.release_buffers();
+            match rest(house.engine.idle_ms, &mut engine, connection, &mut framing).await {
+                Ok(()) if framing.until_close() => return Served::Close,
+                Ok(()) => {}
+                Err(Stopped::Client) => {
+                    log.client_gone();
+                    return Served::Close;
+                }
+                Err(Stopped::Engine) => return cut(log),
+            }
+        }
+        drop(room);
+        if engine_keeps && !surplus {
+            house.engine.keep(engine, &house.clock);
+        }
+        if keep_alive { Served::Keep } else { Served::Close }
     }
-    drop(room);
-    if head.keep_alive && !surplus && !framing.until_close() {
-        house.engine.keep(engine, &house.clock);
-    }
-    if keep_alive { Served::Keep } else { Served::Close }
 }
 
 /// Reads the next request into the same buffer, unless it is large or pipelined bytes are waiting.
@@ -95,7 +102,7 @@ enum Stopped {
 
 /// Relays what follows. No buffer is owned while nothing is pending: bytes pass through the thread's read buffer.
 async fn rest(
-    house: &House,
+    idle_ms: u64,
     engine: &mut Stream,
     connection: &mut Connection,
     framing: &mut Framing,
@@ -104,7 +111,7 @@ async fn rest(
     poll_fn(|cx| {
         loop {
             match step(engine, connection, framing, &mut pending, cx) {
-                Poll::Ready(Ok(Step::Progress)) => connection.deadline.arm(house.engine.idle_ms),
+                Poll::Ready(Ok(Step::Progress)) => connection.deadline.arm(idle_ms),
                 Poll::Ready(Ok(Step::Over)) => return Poll::Ready(Ok(())),
                 Poll::Ready(Err(stopped)) => return Poll::Ready(Err(stopped)),
                 Poll::Pending => {

@@ -16,7 +16,7 @@ use std::future::poll_fn;
 use std::task::Poll;
 
 /// Sends a request on as it arrives, and relays the answer.
-pub(crate) async fn serve(house: &House, mut client: Client<'_>, head: RequestHead, upload: Upload) -> Served {
+pub(crate) async fn serve<'c>(house: &'c House, mut client: Client<'c>, head: RequestHead, upload: Upload) -> Served {
     let Ok(room) = house.engine.room() else {
         return client.fault(Fault::Engine(ErrorAnswer::queue_full())).await;
     };

@@ -13,7 +13,7 @@ use spillway_filters::error_answer::ErrorAnswer;
 use tokio::io::AsyncWriteExt as _;
 
 /// Passes an upgrade request on. Nothing that was read behind its head goes out before the engine has agreed.
-pub(crate) async fn serve(house: &House, mut client: Client<'_>) -> Served {
+pub(crate) async fn serve<'c>(house: &'c House, mut client: Client<'c>) -> Served {
     let head = client.take_head();
     let pipelined = client.connection.inbox.split_off(head.len);
     let buffer = std::mem::replace(&mut client.connection.inbox, pipelined);
@@ -30,7 +30,7 @@ pub(crate) async fn serve(house: &House, mut client: Client<'_>) -> Served {
 }
 
 async fn run(client: Client<'_>, answer: local::Answer) -> Served {
-    let (connection, log, _) = client.into_parts();
+    let (connection, log) = client.into_parts();
     log.served(Side::Local);
     log.status = 101;
     let mut engine = answer.engine;

@@ -26,7 +26,8 @@ fn said(text: &str) -> (bool, Vec<String>) {
 /// Writes the expected lines anew. They move the places they name, so their number has to settle first.
 fn bless(path: &Path) {
     let text = std::fs::read_to_string(path).unwrap();
-    let body: String = text.lines().filter(|line| !line.starts_with(EXPECTED)).map(|line| format!("{line}\n")).collect();
+    let body: String =
+        text.lines().filter(|line| !line.starts_with(EXPECTED)).map(|line| format!("{line}\n")).collect();
     let with = |lines: &[String]| lines.iter().map(|line| format!("{EXPECTED}{line}\n")).collect::<String>() + &body;
     let settled = with(&said(&body).1);
     std::fs::write(path, with(&said(&settled).1)).unwrap();

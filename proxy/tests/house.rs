@@ -91,7 +91,10 @@ fn files_and_functions_stay_within_their_walls() {
         }
         for (line, length) in functions(&text) {
             if length > LONGEST_FUNCTION {
-                faults.push(format!("{}:{line}: a function of {length} lines, the wall is {LONGEST_FUNCTION}", path.display()));
+                faults.push(format!(
+                    "{}:{line}: a function of {length} lines, the wall is {LONGEST_FUNCTION}",
+                    path.display()
+                ));
             }
         }
     }
@@ -104,9 +107,10 @@ fn functions(text: &str) -> Vec<(usize, usize)> {
     let mut found = Vec::new();
     for (at, line) in lines.iter().enumerate() {
         let code = line.trim_start();
-        let starts = code.split_whitespace().take_while(|word| *word != "fn").all(|word| {
-            word.starts_with("pub") || ["async", "const", "unsafe", "extern"].contains(&word)
-        });
+        let starts = code
+            .split_whitespace()
+            .take_while(|word| *word != "fn")
+            .all(|word| word.starts_with("pub") || ["async", "const", "unsafe", "extern"].contains(&word));
         if !starts || !code.split_whitespace().any(|word| word == "fn") {
             continue;
         }
@@ -127,8 +131,12 @@ fn the_function_wall_can_be_hit() {
 
 #[test]
 fn only_the_client_writes_to_callers() {
-    let allowed: BTreeSet<&str> = ["client.rs", "relay.rs", "connection.rs", "intake.rs", "tunnel.rs", "stream.rs"].into();
-    for path in sources().iter().filter(|path| path.starts_with(root().join("proxy/src")) && !path.starts_with(root().join("proxy/src/demo"))) {
+    let allowed: BTreeSet<&str> =
+        ["client.rs", "relay.rs", "connection.rs", "intake.rs", "tunnel.rs", "stream.rs"].into();
+    for path in sources()
+        .iter()
+        .filter(|path| path.starts_with(root().join("proxy/src")) && !path.starts_with(root().join("proxy/src/demo")))
+    {
         let text = std::fs::read_to_string(path).expect("a source file");
         let name = path.file_name().and_then(|name| name.to_str()).expect("a file name");
         assert!(allowed.contains(name) || !text.contains("Connection::write("), "{name} writes to a caller");

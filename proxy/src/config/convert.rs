@@ -20,7 +20,6 @@ pub(super) use surroundings::Surroundings;
 use super::table::{Node, Place, Table};
 use super::{Config, Drain, Engine, Listen, Log};
 use crate::config::address::Address;
-use listen::Placed;
 use spillway_policies::Routes;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -78,9 +77,8 @@ pub(super) fn deployment<'t>(mut root: Table<'t>, surroundings: &Surroundings<'_
     }
     root.finish();
 
-    let front = Placed { address: listen.address.clone(), node: front };
-    let engine = engine.map(|(engine, node)| {
-        engine::keep_apart(&front, &admin, &Placed { address: engine.address.clone(), node });
+    let engine = engine.map(|(engine, placed)| {
+        engine::keep_apart(&front, &admin, &placed);
         engine
     });
     Deployment { remote_serving, listen, admin: admin.address, engine, drain, log, upstreams, models, models_dir }

@@ -4,12 +4,13 @@
 pub(super) fn nearest<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let written = written.to_ascii_lowercase();
     let near_enough = written.chars().count().div_ceil(3).clamp(1, 3);
-    known
-        .into_iter()
-        .map(|name| (distance(&written, &name.to_ascii_lowercase()), name))
-        .filter(|(distance, _)| *distance <= near_enough)
-        .min()
-        .map(|(_, name)| name)
+    let cost = |name: &str| {
+        let name = name.to_ascii_lowercase();
+        let is_part = written.len() >= 3 && name.len() >= 3 && (name.contains(&written) || written.contains(&name));
+        (!is_part, distance(&written, &name))
+    };
+    let costs = known.into_iter().map(|name| (cost(name), name));
+    costs.filter(|((apart, distance), _)| !apart || *distance <= near_enough).min().map(|(_, name)| name)
 }
 
 /// `"a", "b" or "c"`, for a list of what is allowed.
@@ -55,6 +56,8 @@ mod tests {
             ("rate-cap", Some("rate_cap")),
             ("Kind", Some("kind")),
             ("knid", Some("kind")),
+            ("url", Some("base_url")),
+            ("the_breaker", Some("breaker")),
             ("password", None),
             ("x", None),
         ] {

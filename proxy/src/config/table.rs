@@ -26,10 +26,10 @@ impl Place<'_> {
         self.notes.add(Severity::Warning, &self.path, &self.span, problem.into(), hint.into());
     }
 
-    /// Notes that something is not there, unless the file has parts that could not be read.
+    /// Notes that something is not there, a key or a dotted path, unless the file has parts that could not be read.
     pub(super) fn missing(&self, key: &str, hint: impl Into<String>) {
         if !self.is_uncertain() {
-            let path = join(&self.path, key);
+            let path = key.split('.').fold(self.path.clone(), |path, part| join(&path, part));
             self.notes.add(Severity::Error, &path, &self.span, "is required".into(), hint.into());
         }
     }

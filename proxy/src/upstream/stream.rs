@@ -4,7 +4,6 @@ use super::outlet::{Outlet, Pass};
 use super::{POOL_IDLE, Shown, failure};
 use crate::client::Served;
 use crate::connection::Connection;
-use crate::house::House;
 use crate::relay;
 use crate::telemetry::Exchange;
 use bytes::Bytes;
@@ -153,7 +152,6 @@ impl RemoteStream {
     /// Writes the head with the first events, then every later one as it comes, until the end, a failure or the caller's departure.
     pub(crate) async fn run(
         mut self,
-        house: &House,
         connection: &mut Connection,
         log: &mut Exchange,
         head: Vec<u8>,
@@ -173,7 +171,7 @@ impl RemoteStream {
             if self.done {
                 break End::Whole;
             }
-            match self.next(house, connection).await {
+            match self.next(connection).await {
                 Next::Piece(Ok(_)) => {}
                 Next::Piece(Err(failure)) => break self.fail(connection, log, &failure).await,
                 Next::ClientGone => break End::ClientGone,
@@ -191,7 +189,7 @@ impl RemoteStream {
         Connection::write(stream, deadline, bytes, b"").await.map_err(|_| ())
     }
 
-    async fn next(&mut self, _: &House, connection: &mut Connection) -> Next {
+    async fn next(&mut self, connection: &mut Connection) -> Next {
         connection.deadline.arm(0);
         let read = tokio::time::timeout(self.idle, self.session.read_response_body());
         let bytes = tokio::select! {

@@ -9,7 +9,7 @@ use crate::config::table::{Node, Table, did_you_mean};
 use spillway_filters::presets::{self, Preset};
 
 /// The engine, and where its address was written.
-pub(super) fn engine(mut table: Table<'_>) -> Option<(Engine, Option<Node<'_>>)> {
+pub(super) fn engine(mut table: Table<'_>) -> Option<(Engine, Placed<'_>)> {
     let hint = format!("say which engine it is: {}", quoted(presets::NAMES, "or"));
     let preset = table.need("preset", &hint).and_then(|node| preset(&node));
     let base_url = table.take("base_url");
@@ -19,15 +19,17 @@ pub(super) fn engine(mut table: Table<'_>) -> Option<(Engine, Option<Node<'_>>)>
     let max_in_flight = table.take("max_in_flight").and_then(|node| node.whole(1..=1_000_000));
     let rules = table.take("refusal").and_then(|node| node.list()).unwrap_or_default();
     let rules = rules.iter().filter_map(|rule| recogniser::rule(rule.table()?)).collect();
+    let place = Placed::new(Address::Tcp(String::new()), base_url.as_ref(), &table);
     table.finish();
 
     let preset = preset?;
     let (address, path_prefix) =
         written.unwrap_or_else(|| (Address::Tcp(format!("127.0.0.1:{}", preset.port)), String::new()));
+    let placed = Placed { address: address.clone(), ..place };
     let max_in_flight = max_in_flight.map(|most| usize::try_from(most).expect("at most a million"));
     let engine =
         Engine { preset, address, path_prefix, shim, connect_ms, first_byte_ms, idle_ms, max_in_flight, rules };
-    Some((engine, base_url))
+    Some((engine, placed))
 }
 
 fn preset(node: &Node<'_>) -> Option<&'static Preset> {
@@ -62,23 +64,23 @@ fn timeouts(mut table: Table<'_>) -> (u64, u64, u64) {
     (connect_ms, first_byte_ms, idle_ms)
 }
 
-/// Notes listeners that would take each other's connections, and a listener that would call itself.
+/// Notes listeners that would take each other's connections, and listeners that would call themselves.
 pub(super) fn keep_apart(front: &Placed<'_>, admin: &Placed<'_>, engine: &Placed<'_>) {
-    let free = "give each its own port";
-    if admin.address.collides(&front.address) {
-        clash(admin, front, "is the same address as listen.address", free);
-    }
-    if engine.address.collides(&front.address) {
-        clash(engine, front, "is Spillway's own listen.address: it would call itself", free);
-    }
-    if engine.address.collides(&admin.address) {
-        clash(engine, admin, "is Spillway's own admin.address: it would call itself", free);
-    }
+    apart(admin, "admin.address", front, "listen.address");
+    apart(engine, "engine.base_url", front, "listen.address");
+    apart(engine, "engine.base_url", admin, "admin.address");
 }
 
-fn clash(one: &Placed<'_>, other: &Placed<'_>, problem: &str, hint: &str) {
-    // A default cannot be wrong by itself: the written one of the two is where the mistake is mended.
-    if let Some(node) = one.node.as_ref().or(other.node.as_ref()) {
-        node.place.wrong(problem, hint);
+/// The mistake is noted at an address that was written, when one was.
+fn apart(one: &Placed<'_>, name: &str, other: &Placed<'_>, other_name: &str) {
+    if one.address.collides(&other.address) {
+        let (at, named, default) = match (one.is_written, other.is_written) {
+            (true, true) => (one, other_name, ""),
+            (true, false) => (one, other_name, "'s default"),
+            (false, true) => (other, name, "'s default"),
+            (false, false) => (one, other_name, "'s default, and written nowhere"),
+        };
+        at.place
+            .wrong(format!("is the same address as {named}{default}"), format!("{name} and {other_name} must differ"));
     }
 }

@@ -2,7 +2,7 @@
 
 use super::surroundings::Surroundings;
 use crate::config::address::{Address, BadAddress};
-use crate::config::table::{Node, Table};
+use crate::config::table::{Node, Place, Table};
 use crate::config::{AccessLog, Drain, Listen, ListenTls, Log, LogFormat};
 use std::ops::RangeInclusive;
 
@@ -13,17 +13,25 @@ const PAUSE_MS: RangeInclusive<u64> = 0..=3_600_000;
 const MOST_BODY_BYTES: u64 = 1 << 32;
 const MOST_HELD_BYTES: u64 = 1 << 40;
 
-/// An address that was written, where it was written.
+/// An address, and where it was written, or where it was left out.
 pub(super) struct Placed<'t> {
     pub(super) address: Address,
-    pub(super) node: Option<Node<'t>>,
+    pub(super) place: Place<'t>,
+    pub(super) is_written: bool,
 }
 
-pub(super) fn listen<'t>(mut table: Table<'t>, surroundings: &Surroundings<'_>) -> (Listen, Option<Node<'t>>) {
+impl<'t> Placed<'t> {
+    pub(super) fn new(address: Address, node: Option<&Node<'t>>, table: &Table<'t>) -> Self {
+        let place = node.map_or_else(|| table.place.clone(), |node| node.place.clone());
+        Self { address, place, is_written: node.is_some() }
+    }
+}
+
+pub(super) fn listen<'t>(mut table: Table<'t>, surroundings: &Surroundings<'_>) -> (Listen, Placed<'t>) {
     let front = listener(&mut table, "127.0.0.1:8080");
     let (max_body_bytes, max_held_bytes) = sizes(&mut table);
     let listen = Listen {
-        address: front.address,
+        address: front.address.clone(),
         tls: table.take("tls").and_then(|node| tls(node.table()?, surroundings)),
         max_body_bytes: bytes(max_body_bytes),
         max_held_bytes: bytes(max_held_bytes),
@@ -35,7 +43,7 @@ pub(super) fn listen<'t>(mut table: Table<'t>, surroundings: &Surroundings<'_>) 
         idle_timeout_ms: table.seconds_or("idle_timeout_s", ANY_TIME_MS, 60_000),
     };
     table.finish();
-    (listen, front.node)
+    (listen, front)
 }
 
 /// `max_body_bytes` and `max_held_bytes`: one largest body must fit.
@@ -82,7 +90,7 @@ pub(super) fn admin(mut table: Table<'_>) -> Placed<'_> {
 fn listener<'t>(table: &mut Table<'t>, default: &str) -> Placed<'t> {
     let node = table.take("address");
     let written = node.as_ref().and_then(|node| address(node, Address::listening));
-    Placed { address: written.unwrap_or_else(|| Address::Tcp(default.into())), node }
+    Placed::new(written.unwrap_or_else(|| Address::Tcp(default.into())), node.as_ref(), table)
 }
 
 /// An address, or a note of why it is none.

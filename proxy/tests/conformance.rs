@@ -1,0 +1,27 @@
+//! The whole black-box suite against the real binary: the cases, the bridge situations and the HTTP/1.1 vectors.
+
+use spillway_conformance::{run_bridge_cases, run_cases, run_vectors};
+use std::path::Path;
+
+const BINARY: &str = env!("CARGO_BIN_EXE_spillway");
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_case_passes() {
+    let report = run_cases(Path::new(BINARY), None).await;
+    report.print();
+    assert!(!report.failed(), "a case failed: see the table above");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_bridge_situation_ends_as_it_must() {
+    let report = run_bridge_cases(Path::new(BINARY), None).await;
+    report.print();
+    assert!(!report.failed(), "a situation ended otherwise: see the table above");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_vector_ends_as_it_must() {
+    let report = run_vectors(Path::new(BINARY), None).await;
+    report.print();
+    assert!(!report.failed(), "a vector ended otherwise: see the table above");
+}
