@@ -63,13 +63,13 @@ fn a_file_is_read_again_when_it_changes() {
     std::fs::write(&path, "first\n").unwrap();
     assert_eq!(key(&credentials), Ok(Some("first".into())));
     assert_eq!(key(&credentials), Ok(Some("first".into())));
-    std::fs::write(&path, "the second\n").unwrap();
-    assert_eq!(key(&credentials), Ok(Some("the second".into())));
+    std::fs::write(&path, "the-second\n").unwrap();
+    assert_eq!(key(&credentials), Ok(Some("the-second".into())));
     // Replaced by another file of the same length, as a mounted secret is.
     let other = folder.path().join("other");
-    std::fs::write(&other, "the third!\n").unwrap();
+    std::fs::write(&other, "the-third!\n").unwrap();
     std::fs::rename(&other, &path).unwrap();
-    assert_eq!(key(&credentials), Ok(Some("the third!".into())));
+    assert_eq!(key(&credentials), Ok(Some("the-third!".into())));
     std::fs::write(&path, "").unwrap();
     assert_eq!(key(&credentials), Err(CredentialMissing::Empty));
     std::fs::write(&path, [0xff, 0xfe]).unwrap();

@@ -42,8 +42,8 @@ impl File {
         for error in broken {
             notes.syntax(&error);
         }
-        for error in repeated {
-            notes.repeated(&error, tree.get_ref());
+        for error in repeated.iter().filter(|error| notes.is_certain(start_of(error))) {
+            notes.repeated(error, tree.get_ref());
         }
         (tree, notes)
     }
@@ -106,6 +106,12 @@ impl Notes<'_> {
     /// Whether parts of the file may not have been understood, so that nothing in it can be called missing.
     pub(super) fn is_broken(&self) -> bool {
         !self.broken_lines.is_empty()
+    }
+
+    /// Whether everything before an offset could be read, so that what stands there is certainly in the table it seems to be in.
+    pub(super) fn is_certain(&self, offset: usize) -> bool {
+        let line = self.file.position(offset).0;
+        self.broken_lines.iter().all(|broken| *broken >= line)
     }
 
     /// How many mistakes were found so far.

@@ -254,7 +254,7 @@ impl<'t> Table<'t> {
 
     /// [`Table::finish`] with a hint of its own for some keys.
     pub(super) fn finish_with(self, hint: impl Fn(&str) -> Option<String>) {
-        for (name, key, value) in &self.entries {
+        for (name, key, value) in self.entries.iter().filter(|(_, key, _)| self.place.notes.is_certain(key.start)) {
             let hint = hint(name).unwrap_or_else(|| match did_you_mean(name, self.known.iter().copied()) {
                 near if near.is_empty() => self.known_keys(),
                 near => near,
