@@ -4,7 +4,9 @@
 //! Vectors and scores stay the bytes they were.
 
 mod choices;
+mod fields;
 mod finish;
+mod list;
 mod members;
 pub(crate) mod msgpack;
 mod native;
@@ -13,6 +15,7 @@ mod openai;
 mod usage;
 
 pub(crate) use choices::{Kind, MAX_CHOICES, shaped};
+pub(crate) use fields::Fields;
 pub(crate) use finish::{is_chat, is_completion, is_generated};
 pub(crate) use members::{Members, json_text};
 pub(crate) use usage::Generated;
@@ -70,7 +73,7 @@ pub fn check<'a>(
     validate(surface, &members, expected).ok_or(INVALID)?;
     match surface {
         Surface::Audio => Ok(Cow::Borrowed(body)),
-        _ => dressed(surface, members, &expected.shown).map(Cow::Owned).ok_or(INVALID),
+        _ => dressed(surface, content, members, &expected.shown).map(Cow::Owned).ok_or(INVALID),
     }
 }
 
@@ -110,18 +113,18 @@ fn generation(members: &Members<'_>, kind: Kind) -> Option<()> {
     if members.raw("usage").is_none() {
         return Some(());
     }
-    members.read_member::<Option<Generated>>("usage")?.is_none_or(|usage| usage.is_sound()).then_some(())
+    members.read_member::<Option<Fields<Generated>>>("usage")?.is_none_or(|usage| usage.0.is_sound()).then_some(())
 }
 
-fn dressed(surface: Surface, mut members: Members<'_>, shown: &Shown<'_>) -> Option<Vec<u8>> {
+fn dressed(surface: Surface, content: Content, mut members: Members<'_>, shown: &Shown<'_>) -> Option<Vec<u8>> {
     match surface {
         Surface::Chat => return dressed_choices(&members, Kind::Message, "chat.completion", shown),
         Surface::Completions => return dressed_choices(&members, Kind::Text, "text_completion", shown),
         Surface::Responses => members.set_text("id", shown.id),
+        Surface::Extract => native::hide_error_texts(content, &mut members)?,
         Surface::Audio
         | Surface::Embeddings
         | Surface::Encode
-        | Surface::Extract
         | Surface::Generate
         | Surface::Rerank
         | Surface::Score => {}
@@ -135,7 +138,7 @@ fn dressed_choices(members: &Members<'_>, kind: Kind, object: &str, shown: &Show
     shown.open(object, &mut out);
     out.extend_from_slice(b",\"choices\":");
     out.extend_from_slice(&shaped(members.raw("choices")?, kind, shown.include_reasoning)?);
-    if let Some(usage) = members.read_member::<Generated>("usage") {
+    if let Some(Fields(usage)) = members.read_member::<Fields<Generated>>("usage") {
         out.extend_from_slice(b",\"usage\":");
         out.extend_from_slice(&usage.to_json());
     }

@@ -107,6 +107,8 @@ pub struct Details {
     pub profile: Option<String>,
     /// Chat: the caller wants private reasoning.
     pub include_reasoning: bool,
+    /// The caller wants usage at the end of its stream.
+    pub include_usage: bool,
     /// How many inputs the call has, where an answer must have as many results.
     pub inputs: Option<usize>,
     /// Rerank: the most results the caller wants.
@@ -137,6 +139,7 @@ pub fn inspect(surface: Surface, format: Format, body: &[u8]) -> Result<Details,
         stream: probe.stream.unwrap_or(false) && surface.may_stream(),
         profile: options.and_then(|options| options.profile),
         include_reasoning: probe.include_reasoning.unwrap_or(false),
+        include_usage: probe.stream_options.and_then(|options| options.include_usage).unwrap_or(false),
         inputs: inputs.and_then(|Count(count)| count),
         top_n: probe.top_n,
     })
@@ -168,12 +171,18 @@ fn msgpack(body: &[u8]) -> Result<Probe, ErrorAnswer> {
 struct Probe {
     stream: Option<bool>,
     include_reasoning: Option<bool>,
+    stream_options: Option<StreamOptions>,
     options: Option<Options>,
     params: Option<Params>,
     items: Option<Count>,
     input: Option<Count>,
     documents: Option<Count>,
     top_n: Option<usize>,
+}
+
+#[derive(Deserialize)]
+struct StreamOptions {
+    include_usage: Option<bool>,
 }
 
 #[derive(Deserialize)]

@@ -136,9 +136,10 @@ impl EventStream {
     fn take_field(&mut self, line: std::ops::Range<usize>) {
         let line = &self.fed[line];
         let (field, value) = match memchr::memchr(b':', line) {
-            Some(colon) => (&line[..colon], line[colon + 1..].strip_prefix(b" ").unwrap_or(&line[colon + 1..])),
+            Some(colon) => (&line[..colon], &line[colon + 1..]),
             None => (line, &b""[..]),
         };
+        let value = value.strip_prefix(b" ").unwrap_or(value);
         match field {
             b"data" => {
                 if self.has_data {

@@ -17,10 +17,6 @@ pub const MAX_BODY_BYTES: usize = 64 * 1024;
 /// How much of a body text rules look at.
 pub const MAX_TEXT_BYTES: usize = 4 * 1024;
 
-/// Names with the value each must have. In a header or JSON condition `*` means any value at all, and in a JSON condition the empty
-/// value means that the place is absent, null or empty.
-pub type Pairs = Cow<'static, [(Cow<'static, str>, Cow<'static, str>)]>;
-
 /// Where in an answer a rule looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
@@ -31,6 +27,9 @@ pub enum Phase {
 }
 
 /// One recogniser. Every condition that is set must hold; a condition that is empty holds always (product section 3, `[[engine.refusal]]`).
+///
+/// In a header or JSON condition the value `*` means any value at all; in a JSON condition the empty value means that the place is
+/// absent, null or empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rule {
     /// Where it looks.
@@ -38,11 +37,11 @@ pub struct Rule {
     /// The statuses it is for. Empty: in the head phase every status but a 2xx, in the prime phase every status.
     pub status: Cow<'static, [u16]>,
     /// Headers and their values, both without regard to case.
-    pub header: Pairs,
+    pub header: Cow<'static, [(Cow<'static, str>, Cow<'static, str>)]>,
     /// JSON pointers (RFC 6901) and their values, without regard to case; numbers and booleans match their text.
-    pub json: Pairs,
+    pub json: Cow<'static, [(Cow<'static, str>, Cow<'static, str>)]>,
     /// As `json`, but one of them is enough.
-    pub any_json: Pairs,
+    pub any_json: Cow<'static, [(Cow<'static, str>, Cow<'static, str>)]>,
     /// Texts that all stand in the first 4 KiB of the body, without regard to case, whatever the content type.
     pub text: Cow<'static, [Cow<'static, str>]>,
     /// The media type, without parameters and without regard to case.

@@ -1,6 +1,6 @@
 //! What does the caller see of one event of an upstream's stream?
 
-use crate::answer::{Content, Generated, Kind, Members, json_text, shaped};
+use crate::answer::{Content, Fields, Generated, Kind, Members, json_text, shaped};
 use spillway_policies::Surface;
 
 /// What an answer shows instead of what the upstream wrote.
@@ -14,6 +14,8 @@ pub struct Shown<'a> {
     pub created_s: u64,
     /// The caller asked for reasoning.
     pub include_reasoning: bool,
+    /// The caller asked for usage in its stream.
+    pub include_usage: bool,
 }
 
 impl Shown<'_> {
@@ -37,6 +39,7 @@ pub struct Shaper {
     model: Vec<u8>,
     id: Vec<u8>,
     include_reasoning: bool,
+    include_usage: bool,
 }
 
 impl Shaper {
@@ -51,6 +54,7 @@ impl Shaper {
             model: json_text(shown.model),
             id: json_text(shown.id),
             include_reasoning: shown.include_reasoning,
+            include_usage: shown.include_usage,
         }
     }
 
@@ -75,11 +79,11 @@ impl Shaper {
         }
     }
 
-    /// Chat and completions: choices and usage. A chunk with neither is not for the caller.
+    /// Chat and completions: choices, and usage when it was asked for. A chunk with neither is not for the caller.
     fn chunk(&self, members: &Members<'_>, kind: Kind) -> Option<Vec<u8>> {
         let choices = members.raw("choices").filter(|raw| *raw != b"null").unwrap_or(b"[]");
         let choices = shaped(choices, kind, self.include_reasoning)?;
-        let usage = members.read_member::<Generated>("usage");
+        let usage = members.read_member::<Fields<Generated>>("usage").filter(|_| self.include_usage);
         if choices == b"[]" && usage.is_none() {
             return None;
         }
@@ -87,12 +91,12 @@ impl Shaper {
         out.extend_from_slice(b",\"choices\":");
         out.extend_from_slice(&choices);
         match usage {
-            Some(usage) => {
+            Some(Fields(usage)) => {
                 out.extend_from_slice(b",\"usage\":");
                 out.extend_from_slice(&usage.to_json());
             }
             // A caller who asked for usage sees null until the last chunk.
-            None if members.raw("usage").is_some() => out.extend_from_slice(b",\"usage\":null"),
+            None if self.include_usage && members.raw("usage").is_some() => out.extend_from_slice(b",\"usage\":null"),
             None => {}
         }
         out.push(b'}');
@@ -101,7 +105,7 @@ impl Shaper {
 
     /// Responses: the response object inside a lifecycle event has the model's name and its id.
     fn lifecycle(&self, mut members: Members<'_>) -> Option<Vec<u8>> {
-        let response = members.raw("response").filter(|raw| raw.starts_with(b"{")).map(<[u8]>::to_vec);
+        let response = members.raw_cow("response").filter(|raw| raw.starts_with(b"{"));
         if let Some(response) = response {
             let mut response = Members::read(Content::Json, &response)?;
             response.set("id", self.id.clone());

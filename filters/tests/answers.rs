@@ -9,7 +9,7 @@ use spillway_policies::{Cause, Class, Failure, Surface};
 const INVALID: Failure = Failure::new(Cause::InvalidAnswer, Class::Final);
 
 const EXPECTED: Expected<'_> = Expected {
-    shown: Shown { model: "public/m", id: "fresh-1", created_s: 1_750_000_000, include_reasoning: false },
+    shown: Shown { model: "public/m", id: "fresh-1", created_s: 1_750_000_000, include_reasoning: false, include_usage: true },
     items: None,
     top_n: None,
 };
@@ -71,9 +71,18 @@ fn a_msgpack_answer_is_checked_and_dressed_too() {
     }
 }
 
+/// Each body is refused as an answer to one item.
+fn refuses(surfaces: &[(Surface, &[&str])]) {
+    for (surface, bodies) in surfaces {
+        for body in *bodies {
+            assert_eq!(json(*surface, body, &of(1)), Err(INVALID), "{surface:?} {body}");
+        }
+    }
+}
+
 #[test]
-fn what_is_no_valid_answer_is_refused() {
-    for (surface, bodies) in [
+fn what_is_no_valid_native_answer_is_refused() {
+    refuses(&[
         (
             Surface::Encode,
             &[
@@ -93,7 +102,7 @@ fn what_is_no_valid_answer_is_refused() {
                 r#"{"items":[{}],"usage":{"input_tokens":4294967296}}"#,
                 r#"{"items":[{}],"usage":{"input_tokens":1,"input_tokens_details":{"content_tokens":2}}}"#,
                 r#"{"items":[{"dense":{"values":[NaN]}}]}"#,
-            ][..],
+            ],
         ),
         (
             Surface::Score,
@@ -101,6 +110,7 @@ fn what_is_no_valid_answer_is_refused() {
                 "{}",
                 r#"{"scores":[]}"#,
                 r#"{"scores":[{"item_id":"a"}]}"#,
+                r#"{"scores":[["a",1]]}"#,
                 r#"{"scores":[{"item_id":1,"score":1}]}"#,
                 r#"{"scores":[{"item_id":"a","score":true}]}"#,
                 r#"{"scores":[{"item_id":"a","score":null}]}"#,
@@ -119,12 +129,22 @@ fn what_is_no_valid_answer_is_refused() {
                 r#"{"text":"h","usage":{"prompt_tokens":1,"completion_tokens":1}}"#,
             ],
         ),
+    ]);
+    assert_eq!(check(Surface::Encode, Content::Json, b"{\"items\":[{\"id\":\"\xff\"}]}", &of(1)), Err(INVALID));
+}
+
+#[test]
+fn what_is_no_valid_openai_answer_is_refused() {
+    refuses(&[
         (
             Surface::Chat,
             &[
                 "{}",
                 r#"{"choices":[]}"#,
                 r#"{"choices":[{}]}"#,
+                r#"{"choices":[[0,"stop",{"role":"assistant","content":"h"}]]}"#,
+                r#"{"choices":[{"index":0,"message":["assistant","h"],"finish_reason":"stop"}]}"#,
+                r#"{"choices":[{"index":0,"message":{"role":"assistant","content":"h"},"finish_reason":"stop"}],"usage":[1,1]}"#,
                 r#"{"choices":[{"index":0,"message":{"role":"assistant","content":"h"},"finish_reason":null}]}"#,
                 r#"{"choices":[{"index":0,"message":{"role":"assistant","content":"h"},"finish_reason":"abort"}]}"#,
                 r#"{"choices":[{"index":0,"message":{"role":"assistant","content":7},"finish_reason":"stop"}]}"#,
@@ -164,19 +184,17 @@ fn what_is_no_valid_answer_is_refused() {
         ),
         (Surface::Rerank, &[r#"{"results":[]}"#, r#"{"results":[{"index":1,"relevance_score":1}]}"#]),
         (Surface::Audio, &["[]", "{}", r#"{"text":7}"#, "plain"]),
-    ] {
-        for body in bodies {
-            assert_eq!(json(surface, body, &of(1)), Err(INVALID), "{surface:?} {body}");
-        }
-    }
-    assert_eq!(check(Surface::Encode, Content::Json, b"{\"items\":[{\"id\":\"\xff\"}]}", &of(1)), Err(INVALID));
+    ]);
 }
 
 #[test]
 fn embeddings_are_placed_by_distinct_indexes() {
     let data = |indexes: &[&str]| {
         let data: Vec<_> = indexes.iter().map(|index| format!(r#"{{{index}"embedding":[1,-2.5]}}"#)).collect();
-        format!(r#"{{"object":"list","data":[{}],"model":"up","usage":{{"prompt_tokens":1,"total_tokens":1}}}}"#, data.join(","))
+        format!(
+            r#"{{"object":"list","data":[{}],"model":"up","usage":{{"prompt_tokens":1,"total_tokens":1}}}}"#,
+            data.join(",")
+        )
     };
     let is_valid = |body: &str, items| json(Surface::Embeddings, body, &of(items)).is_ok();
     assert!(is_valid(&data(&[r#""index":1,"#, r#""index":0,"#]), 2));
@@ -194,7 +212,8 @@ fn embeddings_are_placed_by_distinct_indexes() {
 
 #[test]
 fn rerank_gives_as_many_results_as_were_asked_for() {
-    let two = r#"{"id":"r","results":[{"index":2,"relevance_score":0.9},{"index":0,"relevance_score":-7}],"model":"up"}"#;
+    let two =
+        r#"{"id":"r","results":[{"index":2,"relevance_score":0.9},{"index":0,"relevance_score":-7}],"model":"up"}"#;
     let asked = |items, top_n| json(Surface::Rerank, two, &Expected { items, top_n, ..EXPECTED });
     assert!(asked(Some(3), Some(2)).is_ok());
     assert!(asked(None, None).is_ok());
@@ -212,7 +231,10 @@ fn chat_shows_what_is_the_callers() {
     assert_eq!(json(Surface::Chat, body, &EXPECTED).as_deref(), Ok(shown));
     let asked = Expected { shown: Shown { include_reasoning: true, ..EXPECTED.shown }, ..EXPECTED };
     let with_reasoning = json(Surface::Chat, body, &asked).expect("it is valid");
-    assert!(with_reasoning.contains(r#""reasoning_content":"s""#) && with_reasoning.contains(r#""logprobs":{"content":[]}"#));
+    assert!(
+        with_reasoning.contains(r#""reasoning_content":"s""#)
+            && with_reasoning.contains(r#""logprobs":{"content":[]}"#)
+    );
     let called = r#"{"choices":[{"index":0,"message":{"role":"assistant","tool_calls":[{"id":"c"}]},"finish_reason":"tool_calls"}],"usage":null}"#;
     let shown = json(Surface::Chat, called, &EXPECTED).expect("it is valid");
     assert!(shown.contains(r#""tool_calls":[{"id":"c"}]"#) && !shown.contains("usage"));
@@ -220,7 +242,8 @@ fn chat_shows_what_is_the_callers() {
 
 #[test]
 fn completions_and_responses_get_their_ids() {
-    let body = r#"{"id":"up","model":"up","choices":[{"index":0,"text":"h","finish_reason":"length","logprobs":null}]}"#;
+    let body =
+        r#"{"id":"up","model":"up","choices":[{"index":0,"text":"h","finish_reason":"length","logprobs":null}]}"#;
     let shown = r#"{"id":"fresh-1","object":"text_completion","created":1750000000,"model":"public/m","choices":[{"index":0,"text":"h","finish_reason":"length","logprobs":null}]}"#;
     assert_eq!(json(Surface::Completions, body, &EXPECTED).as_deref(), Ok(shown));
     let body = r#"{"id":"up","object":"response","error":null,"status":"completed","model":"up","output":[{"type":"message"}]}"#;
@@ -256,18 +279,46 @@ fn an_error_under_a_success_status_is_what_it_states() {
 }
 
 #[test]
+fn an_item_with_an_error_keeps_its_code_and_no_text() {
+    let body = serde_json::json!({"items": [
+        {"id": "a", "error": {"code": "INPUT_TOO_LONG", "message": "private"}},
+        {"error": {"code": "WEIRD", "message": "private"}},
+        {"error": "private"},
+        {"error": null, "entities": []},
+        {"entities": [{"text": "error"}]},
+    ]});
+    let message = "the upstream could not process this item";
+    let wanted = serde_json::json!({"model": "public/m", "items": [
+        {"id": "a", "error": {"code": "INPUT_TOO_LONG", "message": message}},
+        {"error": {"code": "INFERENCE_ERROR", "message": message}},
+        {"error": {"code": "INFERENCE_ERROR", "message": message}},
+        {"error": null, "entities": []},
+        {"entities": [{"text": "error"}]},
+    ]});
+    let shown = json(Surface::Extract, &body.to_string(), &of(5)).expect("it is valid");
+    assert_eq!(serde_json::from_str::<serde_json::Value>(&shown).expect("it is JSON"), wanted);
+    assert_eq!(msgpack(Surface::Extract, &body, &of(5)), Ok(wanted));
+}
+
+#[test]
 fn hostile_answers_are_refused_without_harm() {
-    let deep = |open: &str, close: &str| format!(r#"{{"items":[{{"x":{}{}}}]}}"#, open.repeat(100_000), close.repeat(100_000));
+    let deep =
+        |open: &str, close: &str| format!(r#"{{"items":[{{"x":{}{}}}]}}"#, open.repeat(100_000), close.repeat(100_000));
     assert_eq!(json(Surface::Encode, &deep("[", "]"), &of(1)), Err(INVALID));
     assert_eq!(json(Surface::Encode, &deep("{\"a\":", "}"), &of(1)), Err(INVALID));
     assert!(json(Surface::Encode, &format!(r#"{{"items":[{{"x":{:?}}}]}}"#, "[".repeat(1000)), &of(1)).is_ok());
     let members: Vec<_> = (0..300).map(|n| format!("\"k{n}\":1")).collect();
     assert_eq!(json(Surface::Encode, &format!(r#"{{"items":[{{}}],{}}}"#, members.join(",")), &of(1)), Err(INVALID));
     let choice = r#"{"index":0,"message":{"role":"assistant","content":"h"},"finish_reason":"stop"}"#;
-    assert_eq!(json(Surface::Chat, &format!(r#"{{"choices":[{}]}}"#, vec![choice; 129].join(",")), &EXPECTED), Err(INVALID));
+    assert_eq!(
+        json(Surface::Chat, &format!(r#"{{"choices":[{}]}}"#, vec![choice; 129].join(",")), &EXPECTED),
+        Err(INVALID)
+    );
     let deep_msgpack = [b"\x81\xa5items\x91\x81\xa1x".to_vec(), vec![0x91; 100_000], vec![0xc0]].concat();
     assert_eq!(check(Surface::Encode, Content::Msgpack, &deep_msgpack, &of(1)), Err(INVALID));
-    for claimed in [&b"\xdf\xff\xff\xff\xff"[..], b"\x81\xa5items\xdd\xff\xff\xff\xff", b"\x81\xa5items\xdb\xff\xff\xff\xff"] {
+    for claimed in
+        [&b"\xdf\xff\xff\xff\xff"[..], b"\x81\xa5items\xdd\xff\xff\xff\xff", b"\x81\xa5items\xdb\xff\xff\xff\xff"]
+    {
         assert_eq!(check(Surface::Encode, Content::Msgpack, claimed, &EXPECTED), Err(INVALID));
     }
 }
@@ -333,7 +384,8 @@ const DIFFERENT: &[(&str, &str)] = &[
 
 #[test]
 fn answers_are_judged_as_sie_judges_them() {
-    let cases: Cases = serde_json::from_str(include_str!("fixtures/upstream_answer_cases.json")).expect("the fixture is JSON");
+    let cases: Cases =
+        serde_json::from_str(include_str!("fixtures/upstream_answer_cases.json")).expect("the fixture is JSON");
     let mut differences = Vec::new();
     for case in cases.cases.iter().filter(|case| (200..300).contains(&case.status)) {
         let (surface, items) = match case.surface.as_str() {

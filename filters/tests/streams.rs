@@ -11,7 +11,7 @@ use spillway_policies::{Cause, Class, Failure, Surface};
 const BROKEN: Failure = Failure::new(Cause::StreamError, Class::Final);
 
 const SHOWN: Shown<'_> =
-    Shown { model: "public/m", id: "chatcmpl-1", created_s: 1_750_000_000, include_reasoning: false };
+    Shown { model: "public/m", id: "chatcmpl-1", created_s: 1_750_000_000, include_reasoning: false, include_usage: true };
 
 fn event(data: &str) -> Event {
     Event { name: None, data: data.into() }
@@ -88,6 +88,9 @@ fn a_chat_stream_fails_where_it_breaks() {
         r#"{"choices":[{"index":0,"delta":{},"finish_reason":"function_call"}]}"#,
         r#"{"choices":[{"index":0,"delta":{},"finish_reason":7}]}"#,
         r#"{"choices":{"index":0}}"#,
+        r#"{"choices":[[0]]}"#,
+        r#"{"choices":[{"index":0,"delta":["x"]}]}"#,
+        r#"{"choices":[],"usage":[1,1]}"#,
         r#"{"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":3}}"#,
         r#"{"choices":[],"usage":{"prompt_tokens":1.5,"completion_tokens":1}}"#,
         r#"{"choices":[],"error":null}"#,

@@ -148,6 +148,8 @@ fn statuses_outside_the_table() {
             "{status}"
         );
     }
+    let list = classify(503, None, None, None, br#"[{"code":"QUEUE_FULL"}]"#, NOW);
+    assert_eq!(list.class, Class::Unavailable, "a list states nothing");
     let busy = classify(503, Some(b"soon"), None, None, br#"{"error":{"code":"transport_failure"}}"#, NOW);
     assert_eq!(busy.class, Class::Unavailable, "a wait that cannot be read is none");
 }

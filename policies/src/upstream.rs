@@ -6,6 +6,7 @@ use crate::surface::Surface;
 use crate::url::{BaseUrl, Url};
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::fmt;
 
 /// A remote host that may serve what the engine refuses.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -135,12 +136,22 @@ impl Endpoint {
 }
 
 /// Where a key is read from, at each use. The key itself is never held here.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub enum CredentialRef {
     /// The name of an environment variable.
     Env(String),
     /// A file that is read again when it changes.
     File(String),
+}
+
+impl fmt::Debug for CredentialRef {
+    /// Without the variable's name: an operator may have pasted the key itself there.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Env(_) => f.write_str("Env(…)"),
+            Self::File(path) => f.debug_tuple("File").field(path).finish(),
+        }
+    }
 }
 
 /// Fields of an OpenAI request that the operator sets or strips.

@@ -86,6 +86,10 @@ impl<'c> Client<'c> {
                 self.keep_alive &= !close;
                 self.own(&answer, None)
             }
+            Rejection::Full => {
+                self.log.served(Side::Local);
+                self.closing().own(&ErrorAnswer::queue_full(), Some(Disclosure::Local))
+            }
         }
     }
 

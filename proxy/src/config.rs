@@ -155,7 +155,7 @@ pub enum AccessLog {
 /// Every mistake in every file, and every warning beside them, in the order of files and lines.
 pub fn load(path: &Path, env: &dyn Fn(&str) -> Option<String>) -> Result<Config, Vec<Diagnostic>> {
     let file = File::read(path).map_err(|diagnostic| vec![*diagnostic])?;
-    let folder = path.parent().unwrap_or(Path::new("")).to_owned();
+    let folder = path.parent().map_or_else(PathBuf::new, Path::to_owned);
     assemble(&file, &Surroundings { env, folder, looks_for_files: true })
 }
 

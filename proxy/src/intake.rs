@@ -58,6 +58,8 @@ pub(crate) enum Upload {
 pub(crate) enum Rejection {
     /// The caller is wrong. The connection stays usable when the whole body was read.
     Answer { answer: ErrorAnswer, close: bool },
+    /// `max_held_bytes` is used up: a refusal of ours, which nothing can bridge because the body is not held.
+    Full,
     /// The caller has left.
     Gone,
 }
@@ -136,8 +138,7 @@ fn split_tail(buffer: &mut Vec<u8>, end: usize) -> Vec<u8> {
 }
 
 fn take_share(house: &House, length: usize) -> Result<Option<Share>, Rejection> {
-    // Small bodies are not worth counting twice: the count is of bytes all the same.
-    house.held.take(length).map(Some).ok_or_else(|| reject(ErrorAnswer::queue_full(), true))
+    house.held.take(length).map(Some).ok_or(Rejection::Full)
 }
 
 async fn read_length(
@@ -213,7 +214,7 @@ async fn read_chunked(house: &House, client: &mut Client<'_>, head: &RequestHead
             }
         };
         if !share.as_mut().is_some_and(|share| share.grow(body.len() - before)) {
-            return Err(reject(ErrorAnswer::queue_full(), true));
+            return Err(Rejection::Full);
         }
         if done {
             client.connection.inbox = rest.split_off(used);
@@ -232,7 +233,8 @@ async fn too_large(house: &House, client: &mut Client<'_>, head: RequestHead) ->
     if matches!(asked_of(&head, &client.connection.inbox[head.path.clone()]), Asked::Inference(_, None)) {
         continue_if_asked(client, &head).await?;
         client.connection.deadline.arm(house.body_timeout_ms);
-        while client.connection.inbox.len() < head.len + FIRST_BYTES {
+        let enough = head.len + FIRST_BYTES.min(usize::try_from(length).unwrap_or(FIRST_BYTES));
+        while client.connection.inbox.len() < enough && call::named_early(&client.connection.inbox[head.len..]).is_none() {
             more(house, client.connection).await?;
         }
     }

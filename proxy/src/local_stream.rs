@@ -1,32 +1,29 @@
-//! Does a refusal hide inside a 200? A hybrid model's local stream is held until its first event says that it does not.
+//! Does a refusal hide inside a 200? A hybrid model's local stream is held until its first content says that it does not.
 //!
-//! Only for presets that know such refusals (engines section 2.1), and only the first event is looked at: the engine's stream is not ours
-//! to check.
+//! Only for presets that know such refusals (engines section 2.1). Nothing else is checked: the engine's stream is not ours to judge.
 
 use crate::client::Client;
 use crate::house::House;
 use crate::local::{self, Answer, Fault, Local, Refused};
 use spillway_filters::error_answer::ErrorAnswer;
 use spillway_filters::event_stream::EventStream;
+use spillway_filters::prime::{Seen, Tracker};
 use spillway_filters::refusal;
 use spillway_filters::wire::chunk::{Dechunk, Framing};
+use spillway_policies::{Refusal, Surface};
 
 /// Most bytes that are held for a first event.
 const MOST_HELD: usize = 64 * 1024;
 
-/// Reads a local event stream to its first event: a refusal, or accepted with what was read.
-pub(crate) async fn judge(house: &House, client: &mut Client<'_>, mut answer: Answer) -> Local {
+/// Reads a local event stream until its first content: a refusal, or accepted with what was read.
+pub(crate) async fn judge(house: &House, client: &mut Client<'_>, surface: Surface, mut answer: Answer) -> Local {
     loop {
-        match first_event(&answer) {
-            First::Event(data) => {
-                let found = refusal::recognise_event(house.engine.preset, &house.engine.rules, &data);
-                let Some(meaning) = found else { return Local::Accepted(answer) };
-                // The caller gets it as it came when nothing can be bridged: an event stream with one error event.
-                return refused(client, answer, meaning).await;
-            }
-            First::Unreadable => return Local::Accepted(answer),
-            First::NeedMore if answer.body.len() > MOST_HELD => return Local::Accepted(answer),
-            First::NeedMore => match local::more(&mut answer, client.connection).await {
+        match look(house, surface, &answer) {
+            // The caller gets it as it came when nothing can be bridged: an event stream with one error event.
+            Look::Refusal(meaning) => return refused(client, answer, meaning).await,
+            Look::Ordinary => return Local::Accepted(answer),
+            Look::NeedMore if answer.body.len() > MOST_HELD => return Local::Accepted(answer),
+            Look::NeedMore => match local::more(&mut answer, client.connection).await {
                 Ok(true) => {}
                 Ok(false) => return Local::Accepted(answer),
                 Err(fault) => return Local::Broken(fault),
@@ -35,32 +32,42 @@ pub(crate) async fn judge(house: &House, client: &mut Client<'_>, mut answer: An
     }
 }
 
-enum First {
-    Event(Vec<u8>),
+enum Look {
     NeedMore,
-    Unreadable,
+    Ordinary,
+    Refusal(Refusal),
 }
 
-fn first_event(answer: &Answer) -> First {
+/// What the events read so far say. Roles and empty texts say nothing yet: a draining engine ends such a stream with its refusal.
+fn look(house: &House, surface: Surface, answer: &Answer) -> Look {
     let mut plain = Vec::new();
     let bytes = match answer.head.framing {
         Framing::Chunked(_) => match Dechunk::new().feed(&answer.body, &mut plain, MOST_HELD * 2) {
             Ok(_) => &plain[..],
-            Err(_) => return First::Unreadable,
+            Err(_) => return Look::Ordinary,
         },
         _ => &answer.body[..],
     };
-    let mut events = EventStream::new(MOST_HELD);
+    let (mut events, mut tracker) = (EventStream::new(MOST_HELD), Tracker::new(surface));
     events.feed(bytes);
-    match events.next_event() {
-        Ok(Some(event)) => First::Event(event.data),
-        Ok(None) => First::NeedMore,
-        Err(_) => First::Unreadable,
+    loop {
+        match events.next_event() {
+            Ok(None) => return Look::NeedMore,
+            Ok(Some(event)) => {
+                if let Some(meaning) = refusal::recognise_event(house.engine.preset, &house.engine.rules, &event.data) {
+                    return Look::Refusal(meaning);
+                }
+                if !matches!(tracker.see(&event), Seen::Meta | Seen::Skip) {
+                    return Look::Ordinary;
+                }
+            }
+            Err(_) => return Look::Ordinary,
+        }
     }
 }
 
 /// Reads the refused stream to its end, so that it can be restored as bytes.
-async fn refused(client: &mut Client<'_>, mut answer: Answer, meaning: spillway_policies::Refusal) -> Local {
+async fn refused(client: &mut Client<'_>, mut answer: Answer, meaning: Refusal) -> Local {
     let mut framing = answer.head.framing;
     let mut seen = 0;
     loop {

@@ -144,7 +144,7 @@ async fn primed(
     drop(share);
 
     let head = session.response_header().ok_or(failure(Cause::InvalidAnswer, Class::Final))?.clone();
-    if head.status != 200 {
+    if !matches!(head.status.as_u16(), 200 | 201) {
         let rejected = rejected(&mut session, &head);
         return Err(tokio::time::timeout_at(until_primed, rejected).await.unwrap_or(timeout));
     }
@@ -170,6 +170,7 @@ pub(crate) struct Shown {
     pub(crate) model: String,
     pub(crate) id: String,
     pub(crate) include_reasoning: bool,
+    include_usage: bool,
     created_s: u64,
     wants_json: bool,
     inputs: Option<usize>,
@@ -182,6 +183,7 @@ impl Shown {
             model: call.model.clone(),
             id: outlet::fresh_id(call.surface),
             include_reasoning: call.details.include_reasoning,
+            include_usage: call.details.include_usage,
             created_s: unix_s(),
             wants_json: request::wants_json(call),
             inputs: call.details.inputs,
@@ -191,8 +193,13 @@ impl Shown {
 
     /// As `filters` wants it.
     pub(crate) fn dress(&self) -> shape::Shown<'_> {
-        let Self { model, id, created_s, include_reasoning, .. } = self;
-        shape::Shown { model, id, created_s: *created_s, include_reasoning: *include_reasoning }
+        shape::Shown {
+            model: &self.model,
+            id: &self.id,
+            created_s: self.created_s,
+            include_reasoning: self.include_reasoning,
+            include_usage: self.include_usage,
+        }
     }
 }
 

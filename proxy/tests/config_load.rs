@@ -195,7 +195,7 @@ fn diagnostics() -> Vec<Diagnostic> {
 fn a_report_for_people_has_a_line_each_and_a_count() {
     assert_eq!(
         report(&diagnostics(), Format::Human),
-        "f:1:60: warning: engine.shim: is checked, and not acted on in this version (the engine's state is taken from its answers alone)\n\
+        "f:1:61: warning: engine.shim: is checked, and not acted on in this version (the engine's state is taken from its answers alone)\n\
          f:2:7: error: log: must be a table, not a whole number\n\
          1 mistake, 1 warning\n"
     );

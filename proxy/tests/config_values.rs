@@ -57,7 +57,8 @@ fn the_engine_and_its_recognisers_are_read() {
     let [head, prime] = &engine.rules[..] else { panic!("{:?}", engine.rules) };
     assert_eq!((head.phase, &head.status[..], head.trigger), (Phase::Head, &[429, 503][..], Some(Trigger::Saturated)));
     assert_eq!((head.header[0].0.as_ref(), head.header[0].1.as_ref()), ("x-state", "*"));
-    assert_eq!((head.json[0].0.as_ref(), head.json[0].1.as_ref()), ("/error/code", "later"));
+    let json: Vec<_> = head.json.iter().map(|(pointer, value)| (pointer.as_ref(), value.as_ref())).collect();
+    assert_eq!(json, [("/error/code", "later"), ("/error/status", "503"), ("/retry", "true")]);
     assert!(head.any_json.is_empty() && head.text.is_empty() && head.content_type.is_none());
     assert_eq!(head.certainty, Certainty::Certain);
     assert_eq!((prime.phase, prime.any_json.len(), prime.text[0].as_ref()), (Phase::Prime, 2, "not now"));

@@ -3,16 +3,17 @@
 //! Private reasoning goes unless it was asked for, and the log-probabilities of its tokens with it; fields that only the upstream knows
 //! go always (contract section 5, "Reasoning privacy").
 
+use super::list::RawList;
 use super::members::Members;
-use super::{Content, finish};
+use super::{Content, Fields, finish};
 use crate::upstream_status::loose::{Loose, Text, present};
 use serde::Deserialize;
-use serde::de::{Deserializer, Error, SeqAccess, Visitor};
 use serde_json::value::RawValue;
-use std::fmt;
 
 /// Most choices of one answer or chunk.
 pub(crate) const MAX_CHOICES: usize = 128;
+
+type Choices<'a> = RawList<'a, MAX_CHOICES>;
 
 /// What a choice holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,7 +33,7 @@ pub(super) fn are_whole(raw: &[u8], kind: Kind) -> bool {
         && choices
             .0
             .iter()
-            .all(|choice| serde_json::from_str::<Whole<'_>>(choice.get()).is_ok_and(|choice| choice.is(kind)))
+            .all(|choice| serde_json::from_str::<Fields<Whole<'_>>>(choice.get()).is_ok_and(|choice| choice.0.is(kind)))
 }
 
 /// The raw list `choices` as the caller sees it; none when it is not a list of objects.
@@ -54,15 +55,14 @@ fn shape_choice(choice: &RawValue, kind: Kind, include_reasoning: bool, out: &mu
     let mut choice = Members::read(Content::Json, choice.get().as_bytes())?;
     let inner = kind.inner();
     choice.retain(|name| name == inner || matches!(name, "index" | "finish_reason" | "logprobs"));
-    let said = choice.raw(inner).filter(|raw| kind != Kind::Text && *raw != b"null").map(<[u8]>::to_vec);
+    let said = choice.raw_cow(inner).filter(|raw| kind != Kind::Text && raw.as_ref() != b"null");
     let Some(said) = said else {
         choice.write(out);
         return Some(());
     };
     let mut said = Members::read(Content::Json, &said)?;
-    let is_private = |name: &str| matches!(name, "reasoning" | "reasoning_content" | "reasoning_details");
     let hides = !include_reasoning && PRIVATE.iter().any(|name| said.raw(name).is_some_and(is_filled));
-    said.retain(|name| is_public(name) || include_reasoning && is_private(name));
+    said.retain(|name| is_public(name) || include_reasoning && PRIVATE.contains(&name));
     choice.set(inner, said.to_bytes());
     if hides && choice.raw("logprobs").is_some() {
         choice.set("logprobs", &b"null"[..]);
@@ -71,6 +71,7 @@ fn shape_choice(choice: &RawValue, kind: Kind, include_reasoning: bool, out: &mu
     Some(())
 }
 
+/// Members of a message or delta that hold reasoning.
 const PRIVATE: [&str; 3] = ["reasoning", "reasoning_content", "reasoning_details"];
 
 /// Members of a message or delta that every caller may see.
@@ -98,7 +99,7 @@ struct Whole<'a> {
     #[serde(borrow)]
     finish_reason: Text<'a>,
     #[serde(borrow, default)]
-    message: Option<Message<'a>>,
+    message: Option<Fields<Message<'a>>>,
     #[serde(borrow, default)]
     text: Option<Text<'a>>,
 }
@@ -108,7 +109,8 @@ impl Whole<'_> {
         let said = match kind {
             Kind::Delta => false,
             Kind::Message => {
-                finish::is_chat(&self.finish_reason.0) && self.message.as_ref().is_some_and(Message::is_some)
+                finish::is_chat(&self.finish_reason.0)
+                    && self.message.as_ref().is_some_and(|message| message.0.is_some())
             }
             Kind::Text => finish::is_completion(&self.finish_reason.0) && self.text.is_some(),
         };
@@ -134,35 +136,5 @@ impl Message<'_> {
             Some(Loose::Object { .. } | Loose::Whole(_)) => false,
             None => self.tool_calls.is_some_and(|calls| is_filled(calls.get().as_bytes())),
         }
-    }
-}
-
-/// A list of raw values, no longer than [`MAX_CHOICES`].
-struct Choices<'a>(Vec<&'a RawValue>);
-
-impl<'de: 'a, 'a> Deserialize<'de> for Choices<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_seq(ChoicesVisitor)
-    }
-}
-
-struct ChoicesVisitor;
-
-impl<'de> Visitor<'de> for ChoicesVisitor {
-    type Value = Choices<'de>;
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("a list of choices")
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
-        let mut choices = Vec::new();
-        while let Some(choice) = seq.next_element()? {
-            if choices.len() == MAX_CHOICES {
-                return Err(A::Error::custom("too many choices"));
-            }
-            choices.push(choice);
-        }
-        Ok(Choices(choices))
     }
 }

@@ -36,15 +36,25 @@ impl<'a> Members<'a> {
                 .collect(),
             Content::Text => return None,
         };
-        let mut names: Vec<&str> = entries.iter().map(|(name, _)| name.as_ref()).collect();
-        names.sort_unstable();
-        names.windows(2).all(|pair| pair[0] != pair[1]).then_some(())?;
-        Some(Self { content, entries })
+        let is_repeated =
+            |(place, (name, _)): (usize, &(Cow<'a, str>, _))| entries[..place].iter().any(|(n, _)| n == name);
+        let repeats = entries.iter().enumerate().any(is_repeated);
+        (!repeats).then_some(Self { content, entries })
+    }
+
+    /// An object without members.
+    pub(super) const fn empty(content: Content) -> Self {
+        Self { content, entries: Vec::new() }
     }
 
     /// The raw value of a member.
     pub(crate) fn raw(&self, name: &str) -> Option<&[u8]> {
         self.entries.iter().find(|(found, _)| found == name).map(|(_, value)| value.as_ref())
+    }
+
+    /// The raw value of a member, without a copy where it is still what was read.
+    pub(crate) fn raw_cow(&self, name: &str) -> Option<Cow<'a, [u8]>> {
+        self.entries.iter().find(|(found, _)| found == name).map(|(_, value)| value.clone())
     }
 
     /// The value of a member, if it is there and of the shape that is asked for.
@@ -88,7 +98,7 @@ impl<'a> Members<'a> {
             if place > 0 {
                 out.push(b',');
             }
-            out.extend_from_slice(&json_text(name));
+            serde_json::to_writer(&mut *out, name.as_ref()).expect("a text always renders as JSON");
             out.push(b':');
             out.extend_from_slice(value);
         }

@@ -31,6 +31,33 @@ pub(super) fn members(bytes: &[u8], max: usize) -> Option<Vec<(&str, &[u8])>> {
     rest.is_empty().then_some(members)
 }
 
+/// The raw values of the list that `bytes` is; none when it is anything else, is not well-formed or has more than `max` of them.
+pub(super) fn values(bytes: &[u8], max: usize) -> Option<Vec<&[u8]>> {
+    let head = head(bytes)?;
+    let Kind::List = head.kind else { return None };
+    let count = usize::try_from(head.inner).ok().filter(|count| *count <= max)?;
+    let mut values = Vec::new();
+    let mut rest = &bytes[head.len..];
+    for _ in 0..count {
+        let (value, after) = rest.split_at(value_len(rest)?);
+        values.push(value);
+        rest = after;
+    }
+    rest.is_empty().then_some(values)
+}
+
+/// A list of these raw values.
+pub(super) fn written_list(values: &[Vec<u8>]) -> Vec<u8> {
+    let mut out = Vec::new();
+    match u16::try_from(values.len()) {
+        Ok(count) if count < 16 => out.push(0x90 | count.to_be_bytes()[1]),
+        Ok(count) => put(&mut out, 0xdc, &count.to_be_bytes()),
+        Err(_) => put(&mut out, 0xdd, &u32::try_from(values.len()).unwrap_or(u32::MAX).to_be_bytes()),
+    }
+    values.iter().for_each(|value| out.extend_from_slice(value));
+    out
+}
+
 /// Appends a map of names and raw values.
 pub(super) fn write_map<'m>(members: impl ExactSizeIterator<Item = (&'m str, &'m [u8])>, out: &mut Vec<u8>) {
     match u16::try_from(members.len()) {
@@ -108,6 +135,7 @@ struct Head {
 }
 
 enum Kind {
+    List,
     Map,
     Other,
     Text,
@@ -125,7 +153,7 @@ fn head(bytes: &[u8]) -> Option<Head> {
     match marker {
         0x00..=0x7f | 0xe0..=0xff | 0xc0 | 0xc2 | 0xc3 => fixed(0),
         0x80..=0x8f => head(Kind::Map, 1, 0, u64::from(marker & 0x0f) * 2),
-        0x90..=0x9f => head(Kind::Other, 1, 0, u64::from(marker & 0x0f)),
+        0x90..=0x9f => head(Kind::List, 1, 0, u64::from(marker & 0x0f)),
         0xa0..=0xbf => head(Kind::Text, 1, u64::from(marker & 0x1f), 0),
         0xc1 => None,
         0xc4..=0xc6 => head(Kind::Other, 1 + width(marker - 0xc4), size(width(marker - 0xc4))?, 0),
@@ -136,7 +164,7 @@ fn head(bytes: &[u8]) -> Option<Head> {
         0xcb | 0xcf | 0xd3 => fixed(8),
         0xd4..=0xd8 => fixed(1 + (1 << (marker - 0xd4))),
         0xd9..=0xdb => head(Kind::Text, 1 + width(marker - 0xd9), size(width(marker - 0xd9))?, 0),
-        0xdc | 0xdd => head(Kind::Other, 1 + width(marker - 0xdb), size(width(marker - 0xdb))?, 0).map(|head| Head {
+        0xdc | 0xdd => head(Kind::List, 1 + width(marker - 0xdb), size(width(marker - 0xdb))?, 0).map(|head| Head {
             inner: head.payload,
             payload: 0,
             ..head
@@ -248,6 +276,12 @@ mod tests {
             let read: Vec<_> = members(&out, 70_000).expect("a map").into_iter().map(|(name, _)| name).collect();
             assert_eq!(read, names);
         }
+        for count in [0, 15, 16, 70_000] {
+            let list = written_list(&vec![vec![0xc0]; count]);
+            assert_eq!(values(&list, count).map(|values| values.len()), Some(count));
+            assert_eq!(count.checked_sub(1).and_then(|fewer| values(&list, fewer)), None);
+        }
+        assert_eq!((values(&[0x91], 1), values(&[0x90, 0xc0], 1), values(&[0x80], 1)), (None, None, None));
     }
 
     fn bytes_of(hex: &str) -> Vec<u8> {

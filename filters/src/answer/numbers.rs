@@ -1,5 +1,6 @@
 //! Which numbers are exact enough to pass on?
 
+use crate::upstream_status::loose::Text;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Unexpected, Visitor};
 use std::fmt;
@@ -20,8 +21,13 @@ impl Vector {
     }
 }
 
-/// How many objects a list holds, which holds nothing else.
-pub(super) struct Objects(pub(super) usize);
+/// A list that holds nothing but objects.
+pub(super) struct Objects {
+    /// How many.
+    pub(super) count: usize,
+    /// Whether one of them has a member `error`.
+    pub(super) any_error: bool,
+}
 
 /// A number that is finite as a 32-bit float.
 struct Component;
@@ -110,16 +116,19 @@ impl<'de> Visitor<'de> for ObjectsVisitor {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Objects, A::Error> {
-        let mut count = 0;
-        while seq.next_element::<Object>()?.is_some() {
-            count += 1;
+        let mut objects = Objects { count: 0, any_error: false };
+        while let Some(Object { has_error }) = seq.next_element()? {
+            objects.count += 1;
+            objects.any_error |= has_error;
         }
-        Ok(Objects(count))
+        Ok(objects)
     }
 }
 
-/// An object that is not looked into.
-struct Object;
+/// An object that is not looked into further.
+struct Object {
+    has_error: bool,
+}
 
 impl<'de> Deserialize<'de> for Object {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -137,7 +146,10 @@ impl<'de> Visitor<'de> for ObjectVisitor {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Object, A::Error> {
-        while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-        Ok(Object)
+        let mut has_error = false;
+        while let Some((name, IgnoredAny)) = map.next_entry::<Text<'de>, IgnoredAny>()? {
+            has_error |= name.0 == "error";
+        }
+        Ok(Object { has_error })
     }
 }

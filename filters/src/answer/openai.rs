@@ -1,32 +1,32 @@
 //! Is this a well-formed answer of embeddings, rerank, responses or audio?
 
-use super::Expected;
 use super::members::Members;
 use super::numbers::{Finite, Objects, Vector};
 use super::usage::{Embedded, Responded};
+use super::{Expected, Fields};
 use crate::upstream_status::loose::Text;
 use serde::Deserialize;
 
 /// Embeddings: `data`, one vector each, all of one size, with indexes that name each input once or none at all.
 pub(super) fn embeddings(members: &Members<'_>, expected: &Expected<'_>) -> Option<()> {
-    let data: Vec<Datum> = members.read_member("data")?;
-    let first = data.first()?.embedding;
-    let even = !first.is_empty() && data.iter().all(|datum| datum.embedding == first);
+    let data: Vec<Fields<Datum>> = members.read_member("data")?;
+    let first = data.first()?.0.embedding;
+    let even = !first.is_empty() && data.iter().all(|datum| datum.0.embedding == first);
     let wanted = expected.items.unwrap_or(data.len());
-    let indexed = data.iter().any(|datum| datum.index.is_some());
-    let placed = !indexed || are_distinct_below(data.iter().map(|datum| datum.index), wanted);
+    let indexed = data.iter().any(|datum| datum.0.index.is_some());
+    let placed = !indexed || are_distinct_below(data.iter().map(|datum| datum.0.index), wanted);
     (even && data.len() == wanted && placed).then_some(())?;
     embedded_usage(members)
 }
 
 /// Rerank: `results`, each with an index that stands once and a finite score.
 pub(super) fn rerank(members: &Members<'_>, expected: &Expected<'_>) -> Option<()> {
-    let results: Vec<Ranked> = members.read_member("results")?;
+    let results: Vec<Fields<Ranked>> = members.read_member("results")?;
     if let Some(documents) = expected.items {
         (results.len() == expected.top_n.unwrap_or(documents).min(documents)).then_some(())?;
     }
     let bound = expected.items.unwrap_or(MAX_DOCUMENTS);
-    are_distinct_below(results.iter().map(|result| Some(result.index)), bound).then_some(())?;
+    are_distinct_below(results.iter().map(|result| Some(result.0.index)), bound).then_some(())?;
     embedded_usage(members)
 }
 
@@ -40,7 +40,7 @@ pub(super) fn responses(members: &Members<'_>) -> Option<()> {
     if members.raw("usage").is_none() {
         return Some(());
     }
-    members.read_member::<Option<Responded>>("usage")?.is_none_or(|usage| usage.is_sound()).then_some(())
+    members.read_member::<Option<Fields<Responded>>>("usage")?.is_none_or(|usage| usage.0.is_sound()).then_some(())
 }
 
 /// Audio as JSON: `text`.
@@ -65,7 +65,11 @@ fn are_distinct_below(indexes: impl Iterator<Item = Option<u64>>, bound: usize) 
 }
 
 fn embedded_usage(members: &Members<'_>) -> Option<()> {
-    if members.raw("usage").is_none() { Some(()) } else { members.read_member::<Option<Embedded>>("usage").map(drop) }
+    if members.raw("usage").is_none() {
+        Some(())
+    } else {
+        members.read_member::<Option<Fields<Embedded>>>("usage").map(drop)
+    }
 }
 
 #[derive(Deserialize)]

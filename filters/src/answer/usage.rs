@@ -2,20 +2,21 @@
 //!
 //! Tokens are whole numbers below 2^32 everywhere (contract section 5, "Usage").
 
+use super::Fields;
 use serde::Deserialize;
 
 /// Usage of chat, completions and generate.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Deserialize)]
 pub(crate) struct Generated {
     prompt_tokens: u32,
     completion_tokens: u32,
     #[serde(default)]
     total_tokens: Option<u32>,
     #[serde(default)]
-    prompt_tokens_details: Option<PromptDetails>,
+    prompt_tokens_details: Option<Fields<PromptDetails>>,
 }
 
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Deserialize)]
 struct PromptDetails {
     #[serde(default)]
     cached_tokens: Option<u32>,
@@ -30,7 +31,7 @@ impl Generated {
     }
 
     fn cached_tokens(&self) -> Option<u32> {
-        self.prompt_tokens_details.and_then(|details| details.cached_tokens)
+        self.prompt_tokens_details.and_then(|Fields(details)| details.cached_tokens)
     }
 
     /// The same usage with nothing beside what is checked.
@@ -53,7 +54,7 @@ pub(super) struct Native {
     #[serde(default, rename = "images")]
     _images: Option<u32>,
     #[serde(default)]
-    input_tokens_details: Option<InputDetails>,
+    input_tokens_details: Option<Fields<InputDetails>>,
 }
 
 #[derive(Deserialize)]
@@ -64,7 +65,7 @@ struct InputDetails {
 
 impl Native {
     pub(super) fn is_sound(&self) -> bool {
-        let content = self.input_tokens_details.as_ref().and_then(|details| details.content_tokens);
+        let content = self.input_tokens_details.as_ref().and_then(|Fields(details)| details.content_tokens);
         content.is_none_or(|content| content <= self.input_tokens)
     }
 }

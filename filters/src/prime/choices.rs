@@ -1,7 +1,7 @@
 //! What is in one chunk of a chat or completions stream?
 
 use super::Filled;
-use crate::answer::{Generated, MAX_CHOICES};
+use crate::answer::{Fields, Generated, MAX_CHOICES};
 use crate::upstream_status::in_band;
 use crate::upstream_status::loose::{Loose, Text, present};
 use serde::Deserialize;
@@ -20,7 +20,7 @@ pub(super) struct Chunk<'a> {
     #[serde(borrow, default)]
     code: Option<Loose<'a>>,
     #[serde(default)]
-    usage: Option<Generated>,
+    usage: Option<Fields<Generated>>,
 }
 
 /// The choices of one chunk: which were seen, which ended, and whether any said something.
@@ -43,7 +43,7 @@ impl Chunk<'_> {
     /// Its choices; none when one of them or the usage is not valid.
     pub(super) fn choices(&self, is_end: fn(&str) -> bool) -> Option<Choices> {
         let mut sum = Choices { begun: 0, ended: 0, content: false };
-        if self.usage.is_some_and(|usage| !usage.is_sound()) {
+        if self.usage.is_some_and(|usage| !usage.0.is_sound()) {
             return None;
         }
         for choice in self.choices.iter().flat_map(|list| &list.0) {
@@ -64,7 +64,7 @@ impl Chunk<'_> {
 struct Choice<'a> {
     index: u64,
     #[serde(default)]
-    delta: Option<Delta>,
+    delta: Option<Fields<Delta>>,
     #[serde(default)]
     text: Filled,
     #[serde(borrow, default)]
@@ -73,7 +73,7 @@ struct Choice<'a> {
 
 impl Choice<'_> {
     fn says_something(&self) -> bool {
-        self.text.0 || self.delta.as_ref().is_some_and(Delta::says_something)
+        self.text.0 || self.delta.as_ref().is_some_and(|delta| delta.0.says_something())
     }
 }
 
@@ -134,7 +134,7 @@ impl<'de> Visitor<'de> for ListVisitor {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
         let mut choices = Vec::new();
-        while let Some(choice) = seq.next_element()? {
+        while let Some(Fields(choice)) = seq.next_element()? {
             if choices.len() == MAX_CHOICES {
                 return Err(A::Error::custom("too many choices"));
             }

@@ -1,7 +1,7 @@
 //! What is in one event of a generate stream?
 
 use super::{BROKEN, Seen};
-use crate::answer::{Generated, is_generated};
+use crate::answer::{Fields, Generated, is_generated};
 use crate::upstream_status::in_band;
 use crate::upstream_status::loose::{Loose, Text};
 use serde::Deserialize;
@@ -20,7 +20,7 @@ pub(super) struct Piece<'a> {
     #[serde(borrow, default)]
     finish_reason: Option<Text<'a>>,
     #[serde(default)]
-    usage: Option<Generated>,
+    usage: Option<Fields<Generated>>,
     #[serde(borrow, default)]
     error: Option<Loose<'a>>,
 }
@@ -45,7 +45,7 @@ impl Piece<'_> {
         }
         if self.done {
             let ends = self.finish_reason.as_ref().is_some_and(|reason| is_generated(&reason.0));
-            (ends && self.usage?.is_sound()).then_some(())?;
+            (ends && self.usage?.0.is_sound()).then_some(())?;
         }
         let says_something = self.text_delta.as_ref().is_some_and(|text| !text.0.is_empty());
         Some(match (says_something, self.done) {

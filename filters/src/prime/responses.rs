@@ -1,6 +1,7 @@
 //! What is one event of a responses stream?
 
 use super::{BROKEN, Filled, Seen};
+use crate::answer::Fields;
 use crate::upstream_status::in_band;
 use crate::upstream_status::loose::{Loose, Text};
 use serde::Deserialize;
@@ -20,7 +21,7 @@ pub(super) struct Lifecycle<'a> {
     #[serde(borrow, default)]
     code: Option<Loose<'a>>,
     #[serde(borrow, default)]
-    response: Option<Response<'a>>,
+    response: Option<Fields<Response<'a>>>,
 }
 
 #[derive(Deserialize)]
@@ -42,7 +43,7 @@ impl Lifecycle<'_> {
         match kind {
             b"error" => Seen::Failed(in_band::coded(Cause::StreamError, self.code.as_ref(), None)),
             b"response.failed" | b"response.cancelled" => {
-                let error = self.response.as_ref().and_then(|response| response.error.as_ref());
+                let error = self.response.as_ref().and_then(|response| response.0.error.as_ref());
                 Seen::Failed(error.map_or(BROKEN, |error| in_band::failure(Cause::StreamError, error)))
             }
             b"response.completed" | b"response.incomplete" => Seen::Finish,

@@ -1,6 +1,6 @@
 //! Does this answer satisfy the conditions of a rule?
 
-use super::{Answer, MAX_BODY_BYTES, MAX_TEXT_BYTES, Pairs, Rule};
+use super::{Answer, MAX_BODY_BYTES, MAX_TEXT_BYTES, Rule};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::cell::OnceCell;
@@ -23,7 +23,7 @@ impl<'a> Evidence<'a> {
             && self.has_json(rule)
     }
 
-    fn has_headers(&self, wanted: &Pairs) -> bool {
+    fn has_headers(&self, wanted: &[(Cow<'_, str>, Cow<'_, str>)]) -> bool {
         wanted.iter().all(|(name, value)| {
             self.values(name).any(|found| match value.as_ref() {
                 "*" => !found.is_empty(),

@@ -1,7 +1,7 @@
 //! Which code does an error answer state?
 
 use super::loose::Loose;
-use crate::answer::msgpack;
+use crate::answer::{Fields, msgpack};
 use serde::Deserialize;
 
 /// What a known code means for the class of a failure.
@@ -48,7 +48,7 @@ pub(super) fn stated_code(header: Option<&[u8]>, content_type: Option<&[u8]>, bo
 }
 
 fn body_code(content_type: Option<&[u8]>, body: &[u8]) -> Option<Code> {
-    let parsed: Body<'_> =
+    let Fields(parsed): Fields<Body<'_>> =
         if content_type.is_some_and(is_msgpack) { msgpack::read(body)? } else { serde_json::from_slice(body).ok()? };
     let code = [parsed.error, parsed.detail].into_iter().flatten().find_map(|envelope| match envelope {
         Loose::Object { code, .. } => Some(code),

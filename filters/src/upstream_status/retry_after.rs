@@ -6,7 +6,7 @@
 pub fn retry_after_s(value: &[u8], now_unix_s: u64) -> Option<u64> {
     let text = std::str::from_utf8(value).ok()?.trim();
     let seconds = match text.parse::<f64>() {
-        Ok(number) if number.is_finite() && (number > 0.0 || number == 0.0) => clamped(number),
+        Ok(number) if number.is_finite() && number >= 0.0 => clamped(number),
         Ok(_) => return None,
         Err(_) => unix_s(text)?.saturating_sub(now_unix_s).clamp(1, 60),
     };

@@ -1,16 +1,17 @@
 //! What does a caller's head say, may it pass, and what does the engine get to see of it?
 
 mod gather;
+mod line;
 
 use core::mem::MaybeUninit;
 use core::ops::Range;
 
 use super::gate::connection;
-use super::gate::target::{self, Target};
 use super::lines::{Lines, retain};
 use super::reject::{Reject, RejectKind};
-use super::{MAX_HEAD_BYTES, MAX_HEADERS, MAX_METHOD_BYTES};
+use super::{MAX_HEAD_BYTES, MAX_HEADERS};
 use gather::Gathered;
+use line::RequestLine;
 
 pub use super::gate::target::Method;
 
@@ -49,7 +50,7 @@ pub struct RequestHead {
     pub keep_alive: bool,
     /// Whether the caller waits for `100 Continue` before it sends the body. Never set without a body, nor in HTTP/1.0.
     pub expects_continue: bool,
-    /// What the caller says about remote serving (contract.md section 3).
+    /// What the caller says about remote serving (contract section 3).
     pub remote: Remote,
     /// The value of Content-Type.
     pub content_type: Option<Range<usize>>,
@@ -87,7 +88,7 @@ const SPARE_BYTES: usize = 64;
 /// On [`Verdict::Fast`] and [`Verdict::Upgrade`], `out` holds the request line (HTTP/1.1, origin form) and the caller's header lines
 /// as they stand, without framing and unterminated: append one of [`finish_fixed`], [`finish_none`] and [`finish_chunked`].
 /// Left out are the headers of this hop and those that `Connection` nominates, Expect, Content-Length, and the names that are
-/// Spillway's to write (product.md section 5). After any other verdict `out` is of no use.
+/// Spillway's to write (product section 5). After any other verdict `out` is of no use.
 ///
 /// Only the front is looked at: bytes after the head are the body or the next request.
 pub fn parse(buf: &[u8], out: &mut Vec<u8>) -> Verdict {
@@ -146,36 +147,16 @@ fn skip_line_ends(buf: &[u8]) -> Result<Option<usize>, RejectKind> {
     Ok((at < buf.len()).then_some(at))
 }
 
-/// The request line once it is known up to the target.
-struct RequestLine {
-    method: Method,
-    target: Target,
-    /// The target in the head.
-    span: Range<usize>,
-}
-
-impl RequestLine {
-    /// The path in the parsed buffer, whose head begins at `start`.
-    fn path(&self, start: usize) -> Range<usize> {
-        start + self.span.start + self.target.origin_at..start + self.span.start + self.target.path_end
-    }
-
-    /// The origin form in the head.
-    fn origin(&self) -> Range<usize> {
-        self.span.start + self.target.origin_at..self.span.end
-    }
-}
-
 fn judge(buf: &[u8], start: usize, out: &mut Vec<u8>) -> Verdict {
     let window = &buf[start..buf.len().min(start + MAX_HEAD_BYTES)];
     let mut slots = [const { MaybeUninit::uninit() }; MAX_HEADERS];
     let mut parsed = httparse::Request::new(&mut []);
     let outcome = parsed.parse_with_uninit_headers(window, &mut slots);
-    let line = match request_line(&parsed, window, outcome.is_err()) {
+    let line = match RequestLine::read(&parsed, window, outcome.is_err()) {
         Ok(line) => line,
         Err(kind) => return Verdict::Reject(Reject { kind, path: None }),
     };
-    let path = line.as_ref().map(|line| line.path(start));
+    let path = line.as_ref().map(|line| shifted(line.path(), start));
     let kind = match (outcome, line) {
         (Ok(httparse::Status::Complete(len)), Some(line)) => {
             match complete(&window[..len], &parsed, &line, start, out) {
@@ -190,30 +171,6 @@ fn judge(buf: &[u8], start: usize, out: &mut Vec<u8>) -> Verdict {
     Verdict::Reject(Reject { kind, path })
 }
 
-/// Judges method and target as soon as the tokeniser has them, whatever comes after them, so that a prefix and the whole head
-/// are refused for the same reason.
-fn request_line(
-    parsed: &httparse::Request<'_, '_>,
-    window: &[u8],
-    failed: bool,
-) -> Result<Option<RequestLine>, RejectKind> {
-    let Some(word) = parsed.method else {
-        let broken = failed || window.len() > MAX_METHOD_BYTES;
-        return if broken { Err(RejectKind::Method) } else { Ok(None) };
-    };
-    let method = target::method(word)?;
-    let at = word.len() + 1;
-    let Some(text) = parsed.path else {
-        return match failed {
-            _ if target::overflows(&window[at..]) => Err(RejectKind::TargetTooLong),
-            true => Err(RejectKind::Target),
-            false => Ok(None),
-        };
-    };
-    let target = target::target(word, text.as_bytes())?;
-    Ok(Some(RequestLine { method, target, span: at..at + text.len() }))
-}
-
 const fn kind_of(error: httparse::Error) -> RejectKind {
     match error {
         httparse::Error::HeaderName | httparse::Error::HeaderValue => RejectKind::HeaderSyntax,
@@ -224,7 +181,7 @@ const fn kind_of(error: httparse::Error) -> RejectKind {
     }
 }
 
-/// Gates and rewrites a head that has ended.
+/// Gates and rewrites a head that has ended; `start` is where it began in the parsed buffer.
 fn complete(
     head: &[u8],
     parsed: &httparse::Request<'_, '_>,
@@ -233,46 +190,41 @@ fn complete(
     out: &mut Vec<u8>,
 ) -> Result<Verdict, RejectKind> {
     let http10 = parsed.version == Some(0);
-    let origin = line.origin();
-    let first = line.span.end + b" HTTP/1.1\r\n".len();
     out.reserve(head.len() + SPARE_BYTES);
-    // An origin-form line is copied with the first run of headers; an absolute one is made anew.
-    let mut run = 0;
-    if line.target.origin_at > 0 {
-        out.extend_from_slice(&head[..line.span.start]);
-        run = origin.start;
-    }
+    let run = line.begin(head, out);
     let mut gathered = Gathered::default();
-    Lines { head, first, headers: parsed.headers }
+    Lines { head, first: line.end(), headers: parsed.headers }
         .rewrite(run, out, RejectKind::LineEnding, |header| gathered.judge(header))?;
-    gathered.check(http10, line.target.authority.as_ref().map(|range| &head[line.span.start..][range.clone()]))?;
+    gathered.check(http10, line.authority(head))?;
+    let request = describe(&gathered, line, http10, start, head.len());
+    if http10 {
+        out.clear();
+        return Ok(Verdict::Http10(request));
+    }
     if gathered.nominates() {
-        let lines = first - line.target.origin_at;
-        retain(out, lines, |name| connection::is_nominated(parsed.headers, name));
+        retain(out, line.engine_len(), |name| connection::is_nominated(parsed.headers, name));
     }
-    let upgrade = gathered.upgrade(line.method == Method::Get && !http10);
-    if let Some(span) = upgrade.clone() {
-        out.extend_from_slice(&head[span]);
-        out.extend_from_slice(b"Connection: Upgrade\r\n");
-    }
-    let request = RequestHead {
-        len: start + head.len(),
+    let Some(upgrade) = gathered.upgrade(line.method) else { return Ok(Verdict::Fast(request)) };
+    out.extend_from_slice(&head[upgrade]);
+    out.extend_from_slice(b"Connection: Upgrade\r\n");
+    Ok(Verdict::Upgrade(request))
+}
+
+fn describe(gathered: &Gathered<'_>, line: &RequestLine, http10: bool, start: usize, len: usize) -> RequestHead {
+    RequestHead {
+        len: start + len,
         method: line.method,
-        path: line.path(start),
-        target: start + origin.start..start + origin.end,
+        path: shifted(line.path(), start),
+        target: shifted(line.origin(), start),
         framing: gathered.framing(),
         keep_alive: gathered.keeps_alive(http10),
         expects_continue: gathered.expects_continue(http10),
         remote: gathered.remote,
-        content_type: gathered.content_type.clone().map(|range| start + range.start..start + range.end),
+        content_type: gathered.content_type.clone().map(|range| shifted(range, start)),
         content_encoded: gathered.content_encoded,
-    };
-    Ok(match (http10, upgrade) {
-        (true, _) => {
-            out.clear();
-            Verdict::Http10(request)
-        }
-        (false, Some(_)) => Verdict::Upgrade(request),
-        (false, None) => Verdict::Fast(request),
-    })
+    }
+}
+
+const fn shifted(range: Range<usize>, by: usize) -> Range<usize> {
+    range.start + by..range.end + by
 }

@@ -93,7 +93,7 @@ const SPARE_BYTES: usize = 192;
 /// On [`ResponseVerdict::Head`], `out` holds the status line (as HTTP/1.1, code and reason kept) and the engine's header lines as they
 /// stand, framing included, unterminated: append disclosure, `Connection` and the empty line. Left out are the headers of
 /// this hop, those that `Connection` nominates unless the answer needs them, and the names that are Spillway's to write
-/// (product.md section 5). A 101 keeps its Connection and Upgrade lines. After any other verdict `out` is of no use.
+/// (product section 5). A 101 keeps its Connection and Upgrade lines. After any other verdict `out` is of no use.
 pub fn parse(buf: &[u8], request_was_head: bool, out: &mut Vec<u8>) -> ResponseVerdict {
     out.clear();
     let window = &buf[..buf.len().min(MAX_HEAD_BYTES)];

@@ -42,6 +42,8 @@ fn broken_framing_is_refused_at_its_first_byte() {
         ("5;\r\n", FrameError::ChunkExtension),
         ("5;a=\r\n", FrameError::ChunkExtension),
         ("5;a b\r\n", FrameError::ChunkExtension),
+        ("5;a=b c\r\n", FrameError::ChunkExtension),
+        ("5;a=\"b\" c\r\n", FrameError::ChunkExtension),
         ("5;a=\"b\r\n", FrameError::ChunkExtension),
         ("5;a=\"b\"c\r\n", FrameError::ChunkExtension),
         ("5;a\n", FrameError::ChunkExtension),
@@ -94,6 +96,12 @@ fn extensions_and_trailers_are_bounded() {
     let extended = |bytes: usize| format!("1;{}\r\na\r\n0\r\n\r\n", "e".repeat(bytes - 2));
     assert!(decode(&extended(1024)).is_ok());
     assert_eq!(fault(&extended(1026)), FrameError::ChunkExtension);
+    let paid = format!("3e8;{}\r\n{}\r\n", "e".repeat(1000), "a".repeat(1000)).repeat(100);
+    assert_eq!(
+        Framing::Chunked(ChunkState::new()).feed(paid.as_bytes()),
+        Ok(paid.len()),
+        "each chunk has its own allowance"
+    );
     let debt = format!("1;{}\r\na\r\n", "e".repeat(99)).repeat(170);
     let mut framing = Framing::Chunked(ChunkState::new());
     assert_eq!(

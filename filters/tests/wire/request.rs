@@ -168,6 +168,8 @@ fn the_connection_lives_unless_someone_says_close() {
 fn framing_is_one_length_or_one_coding() {
     assert_eq!(fast(&get("")).0.framing, RequestFraming::None);
     assert_eq!(fast(&get("Content-Length: 007\r\n")).0.framing, RequestFraming::Length(7));
+    let most = 9_999_999_999_999_999_999;
+    assert_eq!(fast(&get(&format!("Content-Length: {most}\r\n"))).0.framing, RequestFraming::Length(most));
     assert_eq!(fast(&get("Transfer-Encoding: \tCHUNKED \r\n")).0.framing, RequestFraming::Chunked);
     for (lines, kind) in [
         ("Content-Length: 1\r\nContent-Length: 1\r\n", RejectKind::ContentLength),
@@ -196,6 +198,7 @@ fn continue_is_expected_only_before_a_body() {
 fn content_encodings_other_than_identity_are_seen() {
     assert!(!fast(&get("Content-Encoding: Identity\r\nContent-Encoding:\r\n")).0.content_encoded);
     assert!(fast(&get("Content-Encoding: identity\r\nContent-Encoding: gzip\r\n")).0.content_encoded);
+    assert!(fast(&get("Content-Encoding: gzip\r\nContent-Encoding: identity\r\n")).0.content_encoded);
 }
 
 #[test]
@@ -224,6 +227,7 @@ fn any_other_wish_to_upgrade_is_ignored() {
         "Connection: upgrade\r\nUpgrade: websocket\r\nUpgrade: websocket\r\n",
         "Connection: upgrade\r\nUpgrade: websocket\r\nContent-Length: 1\r\n",
         "Connection: upgrade\r\nUpgrade:\r\n",
+        "Connection: upgrade\r\nUpgrade: websocket\r\nTransfer-Encoding: chunked\r\n",
     ] {
         assert_eq!(fast(&get(lines)).1, plain, "{lines}");
     }
@@ -276,6 +280,8 @@ fn broken_starts_are_refused_without_waiting_for_the_rest() {
         ("TRACE ", RejectKind::MethodUnsupported),
         ("\n", RejectKind::RequestLine),
         ("\r\n\r\n\r", RejectKind::RequestLine),
+        ("\r\n\r\n\r\nGET", RejectKind::RequestLine),
+        ("\rGET", RejectKind::RequestLine),
         ("GET /x\r", RejectKind::Target),
         ("GET /a/../b ", RejectKind::Target),
         ("GET /x HTTP/2", RejectKind::Version),

@@ -101,6 +101,9 @@ fn event_streams_are_known_by_their_media_type() {
     for value in ["text/event-stream", "Text/Event-Stream; charset=utf-8", "text/event-stream ;a"] {
         assert!(head(&ok(&format!("Content-Type: {value}\r\n"))).0.event_stream, "{value}");
     }
+    let text = ok("Content-Type: text/event-stream\r\nContent-Type: a/b\r\n");
+    let first = head(&text).0;
+    assert_eq!((first.event_stream, first.content_type.map(|range| &text[range])), (true, Some("text/event-stream")));
     for value in ["text/event-streams", "application/json; a=text/event-stream", ""] {
         assert!(!head(&ok(&format!("Content-Type: {value}\r\n"))).0.event_stream, "{value}");
     }

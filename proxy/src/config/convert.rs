@@ -1,5 +1,6 @@
 //! As written -> as meant: one module for each table, references resolved, so that at request time nothing can be "not found".
 
+mod credential;
 mod engine;
 mod equivalence;
 mod later;
@@ -8,6 +9,7 @@ mod model;
 mod models;
 mod params;
 mod profile;
+mod reach;
 mod recogniser;
 mod routing;
 mod surroundings;
@@ -97,7 +99,7 @@ fn upstreams(node: &Node<'_>, surroundings: &Surroundings<'_>) -> Upstreams {
 fn shared_state(node: &Node<'_>) {
     let Some(mut table) = node.table() else { return };
     if let Some(secret) = table.need("redis_url_secret", "the name of an environment variable that holds the URL") {
-        upstream::variable_name(&secret);
+        credential::variable_name(&secret);
     }
     table.finish();
     later::refused(&node.name, "take it out: caps and breakers hold for each process by itself");

@@ -1,8 +1,12 @@
 //! Walking a spanned TOML tree: every read says what it expects, and what does not fit is noted, never returned early.
 
+mod node;
+
+pub(super) use node::Node;
+
 use super::error::Severity;
 use super::file::Notes;
-use super::suggest::{nearest, quoted};
+use super::suggest::nearest;
 use std::ops::{Range, RangeInclusive};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -47,134 +51,6 @@ impl Place<'_> {
     /// Whether parts of the file could not be read.
     pub(super) fn is_uncertain(&self) -> bool {
         self.notes.is_broken()
-    }
-}
-
-/// One value and the key it stands under.
-pub(super) struct Node<'t> {
-    /// The key.
-    pub(super) name: Place<'t>,
-    /// The value.
-    pub(super) place: Place<'t>,
-    value: &'t DeValue<'t>,
-}
-
-impl<'t> Node<'t> {
-    /// A string.
-    pub(super) fn text(&self) -> Option<&'t str> {
-        match self.value {
-            DeValue::String(text) => Some(text),
-            _ => self.unfit("a string"),
-        }
-    }
-
-    /// True or false.
-    pub(super) fn flag(&self) -> Option<bool> {
-        self.value.as_bool().or_else(|| self.unfit("true or false"))
-    }
-
-    /// A whole number within bounds. `true`, `"3"` and `3.0` are not whole numbers here.
-    pub(super) fn whole(&self, bounds: RangeInclusive<u64>) -> Option<u64> {
-        let DeValue::Integer(digits) = self.value else { return self.unfit("a whole number") };
-        let number = u64::from_str_radix(digits.as_str(), digits.radix()).ok();
-        let within = number.filter(|number| bounds.contains(number));
-        if within.is_none() {
-            self.place.wrong(format!("must be a whole number from {} to {}", bounds.start(), bounds.end()), "");
-        }
-        within
-    }
-
-    /// [`Node::whole`] for the 32-bit sizes of policies.
-    pub(super) fn count(&self, bounds: RangeInclusive<u32>) -> Option<u32> {
-        let number = self.whole(u64::from(*bounds.start())..=u64::from(*bounds.end()))?;
-        Some(u32::try_from(number).expect("the bounds are 32-bit numbers"))
-    }
-
-    /// A finite number above zero, whole or not.
-    pub(super) fn positive(&self) -> Option<f64> {
-        let number = self.number()?;
-        if number > 0.0 && number.is_finite() {
-            return Some(number);
-        }
-        self.place.wrong("must be a number above 0", "");
-        None
-    }
-
-    /// A time in seconds, whole or not, as milliseconds within bounds.
-    pub(super) fn seconds(&self, bounds_ms: RangeInclusive<u64>) -> Option<u64> {
-        let millis = self.number()? * 1000.0;
-        let (least, most) = (*bounds_ms.start(), *bounds_ms.end());
-        // The bounds are far below 2^53, so the comparison and the cast are exact.
-        if millis >= least as f64 && millis <= most as f64 {
-            return Some(millis.round() as u64);
-        }
-        let from = if least == 0 { "from 0".into() } else { format!("from {}", least as f64 / 1000.0) };
-        self.place.wrong(format!("must be a number of seconds {from} to {}", most as f64 / 1000.0), "");
-        None
-    }
-
-    fn number(&self) -> Option<f64> {
-        match self.value {
-            DeValue::Integer(digits) => i64::from_str_radix(digits.as_str(), digits.radix())
-                .map_or(Some(f64::INFINITY), |whole| Some(whole as f64)),
-            DeValue::Float(digits) => Some(digits.as_str().parse().unwrap_or(f64::NAN)),
-            _ => self.unfit("a number"),
-        }
-    }
-
-    /// One of a few words.
-    pub(super) fn choice<T: Copy>(&self, choices: &[(&str, T)]) -> Option<T> {
-        let written = self.text()?;
-        let chosen = choices.iter().find(|(word, _)| *word == written).map(|(_, meaning)| *meaning);
-        if chosen.is_none() {
-            let words: Vec<_> = choices.iter().map(|(word, _)| *word).collect();
-            self.place.wrong(format!("must be {}", quoted(&words, "or")), did_you_mean(written, words));
-        }
-        chosen
-    }
-
-    /// A table.
-    pub(super) fn table(&self) -> Option<Table<'t>> {
-        match self.value {
-            DeValue::Table(entries) => Some(Table::new(self.place.clone(), entries)),
-            _ => self.unfit("a table"),
-        }
-    }
-
-    /// A list, empty or not.
-    pub(super) fn list(&self) -> Option<Vec<Self>> {
-        let DeValue::Array(items) = self.value else { return self.unfit("a list") };
-        Some(items.iter().enumerate().map(|(index, item)| self.item(index, item)).collect())
-    }
-
-    /// A list of strings; what is not a string is noted and left out.
-    pub(super) fn texts(&self) -> Option<Vec<(&'t str, Place<'t>)>> {
-        Some(self.list()?.into_iter().filter_map(|item| Some((item.text()?, item.place))).collect())
-    }
-
-    /// The value as it was parsed, for what has no type of its own.
-    pub(super) fn raw(&self) -> &'t DeValue<'t> {
-        self.value
-    }
-
-    fn item(&self, index: usize, item: &'t Spanned<DeValue<'t>>) -> Self {
-        let path = format!("{}[{index}]", self.place.path);
-        let place = Place { notes: self.place.notes, path, span: item.span() };
-        Self { name: place.clone(), place, value: item.get_ref() }
-    }
-
-    fn unfit<T>(&self, expected: &str) -> Option<T> {
-        let found = match self.value {
-            DeValue::String(_) => "a string",
-            DeValue::Integer(_) => "a whole number",
-            DeValue::Float(_) => "a number with a fraction",
-            DeValue::Boolean(_) => "true or false",
-            DeValue::Datetime(_) => "a date",
-            DeValue::Array(_) => "a list",
-            DeValue::Table(_) => "a table",
-        };
-        self.place.wrong(format!("must be {expected}, not {found}"), "");
-        None
     }
 }
 
@@ -280,14 +156,20 @@ impl<'t> Table<'t> {
 
 /// A hint that names the nearest known word, or nothing.
 pub(super) fn did_you_mean<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> String {
-    nearest(written, known).map_or_else(String::new, |near| format!("did you mean \"{near}\"?"))
+    nearest(written, known.into_iter().filter(|name| is_showable(name)))
+        .map_or_else(String::new, |near| format!("did you mean \"{near}\"?"))
 }
 
-/// A key path, each part as TOML writes it. A name that could hide a URL or is far too long is not repeated.
+/// Whether a name of the operator's may be repeated: not when it could hide a URL, or is far too long for a line.
+pub(super) fn is_showable(name: &str) -> bool {
+    !name.contains("://") && !name.contains('@') && name.chars().count() <= 80
+}
+
+/// A key path, each part as TOML writes it. A name that may not be repeated is left out.
 pub(super) fn join(path: &str, name: &str) -> String {
     let bare = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'));
     let part = match name {
-        _ if name.contains("://") || name.chars().count() > 80 => "\"…\"".to_owned(),
+        _ if !is_showable(name) => "\"…\"".to_owned(),
         _ if bare => name.to_owned(),
         _ => format!("{name:?}"),
     };

@@ -2,7 +2,7 @@
 
 use core::ops::Range;
 
-use super::{Remote, RequestFraming};
+use super::{Method, Remote, RequestFraming};
 use crate::wire::gate::connection::{self, Choice};
 use crate::wire::gate::host::is_host;
 use crate::wire::headers::{Known, decimal, is_token_byte};
@@ -108,13 +108,10 @@ impl<'b> Gathered<'b> {
     }
 
     /// The Upgrade line that the engine gets, if this head is a proper wish to leave HTTP.
-    pub(super) fn upgrade(&self, is_get: bool) -> Option<Range<usize>> {
+    pub(super) fn upgrade(&self, method: Method) -> Option<Range<usize>> {
+        let bodiless = !self.chunked && matches!(self.length, None | Some(0));
         match &self.upgrade {
-            Upgrade::Line(span)
-                if is_get && self.upgrade_asked && !self.chunked && matches!(self.length, None | Some(0)) =>
-            {
-                Some(span.clone())
-            }
+            Upgrade::Line(span) if self.upgrade_asked && bodiless && method == Method::Get => Some(span.clone()),
             _ => None,
         }
     }

@@ -49,15 +49,17 @@ impl<'u> Models<'u> {
 
     /// `a:b` is either a model, or the profile `b` of the model `a`: both at once would hide the profile.
     fn check_suffix(&self, name: &str, model: Option<&Model>, place: &Place<'_>) {
-        let has = |model: Option<&Model>, profile: Option<&str>| {
-            model.zip(profile).is_some_and(|(model, profile)| model.profiles.contains_key(profile))
-        };
-        for (other, entry) in &self.read {
-            if has(entry.model.as_ref(), suffix_of(name, other)) || has(model, suffix_of(other, name)) {
-                let problem =
-                    format!("makes model:profile mean two things, together with the model at {}", entry.place);
-                place.wrong(problem, "rename the profile that the longer model name ends in");
-            }
+        let has =
+            |model: Option<&Model>, profile: &str| model.is_some_and(|model| model.profiles.contains_key(profile));
+        let shorter = name.rsplit_once(':').and_then(|(other, profile)| Some((self.read.get(other)?, profile)));
+        let hidden = shorter.filter(|(entry, profile)| has(entry.model.as_ref(), profile)).map(|(entry, _)| entry);
+        let prefix = format!("{name}:");
+        let mut longer = self.read.range(prefix.clone()..).take_while(|(other, _)| other.starts_with(&prefix));
+        let hidden =
+            hidden.or_else(|| longer.find(|(other, _)| has(model, &other[prefix.len()..])).map(|(_, entry)| entry));
+        if let Some(entry) = hidden {
+            let problem = format!("makes model:profile mean two things, together with the model at {}", entry.place);
+            place.wrong(problem, "rename the profile that the longer model name ends in");
         }
     }
 
@@ -76,11 +78,6 @@ impl<'u> Models<'u> {
     pub(crate) fn into_routes(self) -> Routes {
         Routes::new(self.read.into_iter().filter_map(|(name, entry)| Some((name, entry.model?))).collect())
     }
-}
-
-/// What follows `model:` in a name.
-fn suffix_of<'n>(name: &'n str, model: &str) -> Option<&'n str> {
-    name.strip_prefix(model)?.strip_prefix(':')
 }
 
 fn check_name(name: &str, place: &Place<'_>) {

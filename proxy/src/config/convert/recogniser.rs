@@ -5,6 +5,7 @@ use spillway_filters::refusal::{Phase, Rule};
 use spillway_policies::Trigger;
 use spillway_policies::refusal::Certainty;
 use std::borrow::Cow;
+use toml::de::DeValue;
 
 const WHEN_HINT: &str =
     "such as when = { phase = \"head\", status = [503], json = { \"/error/code\" = \"model_not_ready\" } }";
@@ -28,9 +29,9 @@ fn when(mut table: Table<'_>) -> Option<Rule> {
     let phase = table.need("phase", "head: status, headers and body; prime: the first events of a 200 stream");
     let phase = phase.and_then(|node| node.choice(&phases));
     let status = table.take("status").map_or_else(Vec::new, |node| statuses(&node));
-    let header = table.take("header").map_or_else(Vec::new, |node| pairs(&node, header_name));
-    let json = table.take("json").map_or_else(Vec::new, |node| pairs(&node, pointer));
-    let any_json = table.take("any_json").map_or_else(Vec::new, |node| pairs(&node, pointer));
+    let header = table.take("header").map_or_else(Vec::new, |node| pairs(&node, header_name, Node::text));
+    let json = table.take("json").map_or_else(Vec::new, |node| pairs(&node, pointer, scalar));
+    let any_json = table.take("any_json").map_or_else(Vec::new, |node| pairs(&node, pointer, scalar));
     let text = table.take("text").map_or_else(Vec::new, |node| texts(&node));
     let content_type = table.take("content_type").and_then(|node| word(&node));
     table.finish();
@@ -85,16 +86,26 @@ fn statuses(node: &Node<'_>) -> Vec<u16> {
 }
 
 /// A table of names with the texts they must have.
-fn pairs(
-    node: &Node<'_>,
+fn pairs<'t>(
+    node: &Node<'t>,
     is_name: fn(&str) -> Result<(), &'static str>,
+    wanted: fn(&Node<'t>) -> Option<&'t str>,
 ) -> Vec<(Cow<'static, str>, Cow<'static, str>)> {
     let Some(table) = node.table() else { return Vec::new() };
     let checked = table.each().into_iter().filter_map(|(name, value)| {
         is_name(name).map_err(|problem| value.name.wrong(problem, "")).ok()?;
-        Some((Cow::Owned(name.to_owned()), Cow::Owned(value.text()?.to_owned())))
+        Some((Cow::Owned(name.to_owned()), Cow::Owned(wanted(&value)?.to_owned())))
     });
     checked.collect()
+}
+
+/// What a JSON place must hold: a text, or a number or boolean, which match by their text.
+fn scalar<'t>(node: &Node<'t>) -> Option<&'t str> {
+    match node.raw() {
+        DeValue::Boolean(flag) => Some(if *flag { "true" } else { "false" }),
+        DeValue::Integer(digits) if digits.radix() == 10 => Some(digits.as_str()),
+        _ => node.text(),
+    }
 }
 
 fn pointer(name: &str) -> Result<(), &'static str> {

@@ -1,9 +1,9 @@
 //! `routing`: what a bare model name does.
 
 use super::model::Profiles;
-use crate::config::table::{Node, Place};
+use crate::config::table::{Node, Place, did_you_mean};
 use spillway_policies::model::DEFAULT_PROFILE;
-use spillway_policies::routing::{Policy, Profile};
+use spillway_policies::routing::{Policy, Profile, Remote};
 use spillway_policies::{Trigger, TriggerSet};
 
 const PROFILE_HINT: &str = "name the remote profile that a bridge goes to: fallback_profile = \"remote\"";
@@ -117,40 +117,37 @@ pub(super) fn policy(written: Written<'_>, profiles: &Profiles, remote_backed: b
         Written::Local => Some(Policy::Local),
         Written::RemoteOnly { place } => {
             if !remote_backed {
-                place.wrong(
-                    "\"remote_only\" needs remote_backed = true",
-                    "say that no local engine has the model, or use \"fallback\"",
-                );
+                let hint = "say that no local engine has the model, or use \"fallback\"";
+                place.wrong("\"remote_only\" needs remote_backed = true", hint);
             }
             let Some(Some(Profile::Remote(remote))) = profiles.get(DEFAULT_PROFILE) else { return None };
             Some(Policy::RemoteOnly { remote: remote.clone() })
         }
+        Written::Fallback { place, .. } if remote_backed => {
+            place.wrong("a remote-backed model has no local side to fall back from", "use policy = \"remote_only\"");
+            None
+        }
         Written::Fallback { profile, place, triggers } => {
-            let wrong = |problem: &str, hint: &str| {
-                place.wrong(problem, hint);
-                None
-            };
-            match profiles.get(&profile) {
-                _ if remote_backed => {
-                    wrong("a remote-backed model has no local side to fall back from", "use policy = \"remote_only\"")
-                }
-                _ if profile == DEFAULT_PROFILE => wrong("must not be the default profile", PROFILE_HINT),
-                Some(None) => None,
-                Some(Some(Profile::Remote(remote))) => Some(Policy::Fallback { remote: remote.clone(), triggers }),
-                Some(Some(Profile::Local)) => {
-                    wrong("names a local profile", "give that profile an upstream and an upstream_model")
-                }
-                None => {
-                    let near = crate::config::table::did_you_mean(&profile, profiles.keys().map(String::as_str));
-                    let hint = if near.is_empty() {
-                        "define it: profiles.remote = { upstream = \"…\", upstream_model = \"…\" }".into()
-                    } else {
-                        near
-                    };
-                    place.wrong("names a profile that the model does not have", hint);
-                    None
-                }
-            }
+            let remote = fallback_remote(&profile, &place, profiles)?.clone();
+            Some(Policy::Fallback { remote, triggers })
         }
     }
+}
+
+/// Where a fallback goes; none when the profile is not one to fall back to, or has mistakes of its own.
+fn fallback_remote<'p>(profile: &str, place: &Place<'_>, profiles: &'p Profiles) -> Option<&'p Remote> {
+    let define = "define it: profiles.remote = { upstream = \"…\", upstream_model = \"…\" }";
+    match profiles.get(profile) {
+        _ if profile == DEFAULT_PROFILE => place.wrong("must not be the default profile", PROFILE_HINT),
+        Some(Some(Profile::Remote(remote))) => return Some(remote),
+        Some(Some(Profile::Local)) => {
+            place.wrong("names a local profile", "give that profile an upstream and an upstream_model");
+        }
+        Some(None) => {}
+        None => match did_you_mean(profile, profiles.keys().map(String::as_str)) {
+            near if near.is_empty() => place.wrong("names a profile that the model does not have", define),
+            near => place.wrong("names a profile that the model does not have", near),
+        },
+    }
+    None
 }

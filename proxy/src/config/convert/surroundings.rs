@@ -59,6 +59,6 @@ impl Surroundings<'_> {
 
 /// Whether a well-formed variable name is more likely a secret: long, with digits and lower-case letters mixed in.
 fn looks_like_a_key(name: &str) -> bool {
-    let has = |wanted: fn(&u8) -> bool| name.as_bytes().iter().any(|byte| wanted(byte));
+    let has = |wanted: fn(&u8) -> bool| name.as_bytes().iter().any(wanted);
     name.len() >= 20 && has(u8::is_ascii_digit) && has(u8::is_ascii_lowercase)
 }

@@ -1,0 +1,60 @@
+//! What are the values of a list, and how is one written again?
+
+use super::{Content, msgpack};
+use serde::Deserialize;
+use serde::de::{Deserializer, Error, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+use std::fmt;
+
+/// Most values of a list that is taken apart.
+const MAX_VALUES: usize = 65_536;
+
+/// The raw values of a list; none when it is anything else, not well-formed or too long.
+pub(super) fn values(content: Content, bytes: &[u8]) -> Option<Vec<&[u8]>> {
+    match content {
+        Content::Json => {
+            let list: RawList<'_, MAX_VALUES> = serde_json::from_slice(bytes).ok()?;
+            Some(list.0.into_iter().map(|value| value.get().as_bytes()).collect())
+        }
+        Content::Msgpack => msgpack::values(bytes, MAX_VALUES),
+        Content::Text => None,
+    }
+}
+
+/// A list of these raw values.
+pub(super) fn written(content: Content, values: &[Vec<u8>]) -> Vec<u8> {
+    if content == Content::Msgpack {
+        return msgpack::written_list(values);
+    }
+    [b"[", values.join(&b","[..]).as_slice(), b"]"].concat()
+}
+
+/// A list of raw JSON values, no longer than `MAX`.
+pub(super) struct RawList<'a, const MAX: usize>(pub(super) Vec<&'a RawValue>);
+
+impl<'de: 'a, 'a, const MAX: usize> Deserialize<'de> for RawList<'a, MAX> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_seq(RawListVisitor::<MAX>)
+    }
+}
+
+struct RawListVisitor<const MAX: usize>;
+
+impl<'de, const MAX: usize> Visitor<'de> for RawListVisitor<MAX> {
+    type Value = RawList<'de, MAX>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a list")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
+        let mut values = Vec::new();
+        while let Some(value) = seq.next_element()? {
+            if values.len() == MAX {
+                return Err(A::Error::custom("the list is too long"));
+            }
+            values.push(value);
+        }
+        Ok(RawList(values))
+    }
+}
