@@ -50,8 +50,8 @@ pub(crate) enum Intake {
 pub(crate) enum Upload {
     /// The bytes behind the head, as they come.
     Length(u64),
-    /// What was decoded before the limit was passed, what was read behind it, and the decoder for the rest.
-    Chunked { decoded: Vec<u8>, unread: Vec<u8>, dechunk: Dechunk },
+    /// What was decoded until the limit was passed, what was read behind it, the decoder for the rest, and whether there is none.
+    Chunked { decoded: Vec<u8>, unread: Vec<u8>, dechunk: Dechunk, done: bool },
 }
 
 /// Why a request goes nowhere.
@@ -202,17 +202,15 @@ async fn read_chunked(house: &House, client: &mut Client<'_>, head: &RequestHead
     client.connection.deadline.arm(house.body_timeout_ms);
     loop {
         let before = body.len();
-        let (used, done) = match dechunk.feed(&rest, &mut body, house.max_body_bytes) {
-            Ok(step) => step,
-            Err(error) => {
-                let kind = RejectKind::from(error);
-                if kind == RejectKind::BodyTooLarge {
-                    let upload = Upload::Chunked { decoded: body, unread: rest, dechunk };
-                    return Ok(Decoded::TooLarge { buffer, upload });
-                }
-                return Err(reject(ErrorAnswer::framing(kind.status(), kind.message()), true));
-            }
-        };
+        // No limit inside the decoder: one read cannot pass ours by much, and the decoder must be able to go on.
+        let (used, done) = dechunk.feed(&rest, &mut body, usize::MAX).map_err(|error| {
+            let kind = RejectKind::from(error);
+            reject(ErrorAnswer::framing(kind.status(), kind.message()), true)
+        })?;
+        if body.len() > house.max_body_bytes {
+            let upload = Upload::Chunked { decoded: body, unread: rest.split_off(used), dechunk, done };
+            return Ok(Decoded::TooLarge { buffer, upload });
+        }
         if !share.as_mut().is_some_and(|share| share.grow(body.len() - before)) {
             return Err(Rejection::Full);
         }

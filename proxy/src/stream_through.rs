@@ -108,10 +108,14 @@ fn begin(connection: &mut Connection, head: &RequestHead, upload: Upload, prefix
     connection.inbox = rest;
     match &mut source.upload {
         Upload::Length(length) => source.left = *length,
-        Upload::Chunked { decoded, unread, .. } => {
+        Upload::Chunked { decoded, unread, done, .. } => {
             let first = std::mem::take(decoded);
             connection.inbox = std::mem::take(unread);
             chunk(&mut source.ready, &first);
+            if *done {
+                source.ready.extend_from_slice(b"0\r\n\r\n");
+                source.over = true;
+            }
         }
     }
     advance(&mut source, connection)?;

@@ -162,7 +162,8 @@ pub(super) fn did_you_mean<'a>(written: &str, known: impl IntoIterator<Item = &'
 
 /// Whether a name of the operator's may be repeated: not when it could hide a URL, or is far too long for a line.
 pub(super) fn is_showable(name: &str) -> bool {
-    !name.contains("://") && !name.contains('@') && name.chars().count() <= 80
+    let has_userinfo = name.split_once('@').is_some_and(|(before, _)| before.contains(':'));
+    !name.contains("://") && !has_userinfo && name.chars().count() <= 80
 }
 
 /// A key path, each part as TOML writes it. A name that may not be repeated is left out.

@@ -73,14 +73,16 @@ pub(super) fn keep_apart(front: &Placed<'_>, admin: &Placed<'_>, engine: &Placed
 
 /// The mistake is noted at an address that was written, when one was.
 fn apart(one: &Placed<'_>, name: &str, other: &Placed<'_>, other_name: &str) {
-    if one.address.collides(&other.address) {
-        let (at, named, default) = match (one.is_written, other.is_written) {
-            (true, true) => (one, other_name, ""),
-            (true, false) => (one, other_name, "'s default"),
-            (false, true) => (other, name, "'s default"),
-            (false, false) => (one, other_name, "'s default, and written nowhere"),
-        };
-        at.place
-            .wrong(format!("is the same address as {named}{default}"), format!("{name} and {other_name} must differ"));
+    if !one.address.collides(&other.address) {
+        return;
+    }
+    let differ = format!("{name} and {other_name} must differ");
+    match (one.is_written, other.is_written) {
+        (true, true) => one.place.wrong(format!("is the same address as {other_name}"), differ),
+        (true, false) => one.place.wrong(format!("is the same address as the default of {other_name}"), differ),
+        (false, true) => other.place.wrong(format!("is the same address as the default of {name}"), differ),
+        (false, false) => {
+            one.place.wrong(format!("{name} and {other_name} have the same default here"), "write one of them")
+        }
     }
 }
