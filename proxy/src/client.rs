@@ -11,7 +11,7 @@ use crate::local::{Answer, Fault, Refused};
 use crate::relay;
 use crate::telemetry::{Exchange, Side};
 use crate::upstream::Primed;
-use spillway_filters::disclose::Disclosure;
+use spillway_filters::disclose::{self, Disclosure};
 use spillway_filters::error_answer::ErrorAnswer;
 use spillway_filters::wire::request::RequestHead;
 use spillway_policies::verdict::{Plan, Why};
@@ -156,6 +156,7 @@ impl<'c> Client<'c> {
         self.log.bridged(plan.trigger);
         let upstream = plan.remote.upstream.name.as_str();
         let mut head = primed.head();
+        date(&mut head);
         Disclosure::Remote { upstream, trigger: plan.trigger }.write(&mut head);
         match primed {
             Primed::Buffered { body, .. } => self.finish(200, head, body),
@@ -171,6 +172,7 @@ impl<'c> Client<'c> {
     /// An answer whose body was collected here.
     pub(crate) fn collected(self, status: u16, mut head: Vec<u8>, body: Vec<u8>) -> Exit<'c> {
         self.log.served(Side::Local);
+        date(&mut head);
         Disclosure::Local.write(&mut head);
         self.finish(status, head, body)
     }
@@ -195,6 +197,7 @@ impl<'c> Client<'c> {
     fn own(self, answer: &ErrorAnswer, disclosure: Option<Disclosure<'_>>) -> Exit<'c> {
         let body = answer.body(self.surface);
         let mut head = answer.head(body.len());
+        date(&mut head);
         if let Some(disclosure) = disclosure {
             disclosure.write(&mut head);
         }
@@ -220,4 +223,9 @@ impl<'c> Client<'c> {
             }
         })
     }
+}
+
+/// The Date of an answer that is ours. A relayed or restored one keeps the engine's.
+fn date(head: &mut Vec<u8>) {
+    disclose::line(head, "Date", &httpdate::fmt_http_date(std::time::SystemTime::now()));
 }

@@ -49,7 +49,7 @@ impl House {
             engine: Arc::new(Engine::new(&config.engine, workers)),
             outlets: outlets.collect(),
             warmup: Warmup::default(),
-            access: Access::new(config.log.access),
+            access: Access::new(config.log.access, config.log.format),
             held: Budget::new(config.listen.max_held_bytes),
             max_body_bytes: config.listen.max_body_bytes,
             first_byte_budget_ms: config.listen.first_byte_budget_ms,

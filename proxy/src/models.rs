@@ -23,6 +23,10 @@ pub(crate) async fn serve<'c>(house: &'c House, mut client: Client<'c>, call: Ca
         .collect();
     let answer = match local::attempt(house, &mut client, &call, &Route::Local).await {
         Local::Accepted(answer) if answer.head.status == 200 || answer.head.status == 404 => answer,
+        // Some engines refuse every path while they load.
+        Local::Accepted(answer) if answer.head.status == 503 => {
+            return configured(client, 503, name.as_deref(), &entries).await;
+        }
         Local::Accepted(answer) => return client.relay(house, answer, call.held).await,
         Local::Broken(fault) => return client.fault(fault).await,
         Local::Refused(refused) => return configured(client, refused.status, name.as_deref(), &entries).await,

@@ -136,16 +136,39 @@ struct Line<'a> {
     total_us: u64,
 }
 
+impl Line<'_> {
+    /// For a person at a terminal.
+    fn text(&self, out: &mut Vec<u8>) -> std::io::Result<()> {
+        write!(out, "{} {} {}", httpdate::fmt_http_date(std::time::SystemTime::now()), self.status, self.surface)?;
+        for (name, value) in [
+            ("", self.model),
+            ("by ", self.served_by),
+            ("at ", self.upstream),
+            ("trigger ", self.trigger),
+            ("cause ", self.cause),
+            ("kept ", self.kept),
+            ("code ", self.code),
+            ("ended ", self.ended),
+        ] {
+            if let Some(value) = value {
+                write!(out, " {name}{value}")?;
+            }
+        }
+        write!(out, " {} us", self.total_us)
+    }
+}
+
 /// The access log: lines are collected in memory and written to stderr by the sweeper, so that a request costs no system call.
 pub(crate) struct Access {
     wanted: AccessLog,
+    text: bool,
     waiting: Mutex<Vec<u8>>,
     dropped: AtomicU64,
 }
 
 impl Access {
-    pub(crate) fn new(wanted: AccessLog) -> Self {
-        Self { wanted, waiting: Mutex::default(), dropped: AtomicU64::new(0) }
+    pub(crate) fn new(wanted: AccessLog, format: LogFormat) -> Self {
+        Self { wanted, text: is_text(format), waiting: Mutex::default(), dropped: AtomicU64::new(0) }
     }
 
     /// Records one exchange.
@@ -176,7 +199,10 @@ impl Access {
             total_us: u64::try_from(exchange.started.elapsed().as_micros()).unwrap_or(u64::MAX),
         };
         let mut waiting = self.waiting.lock();
-        if waiting.len() >= MOST_WAITING || serde_json::to_writer(&mut *waiting, &line).is_err() {
+        let full = waiting.len() >= MOST_WAITING;
+        let written = !full
+            && if self.text { line.text(&mut waiting).is_ok() } else { serde_json::to_writer(&mut *waiting, &line).is_ok() };
+        if !written {
             self.dropped.fetch_add(1, Ordering::Relaxed);
             return;
         }
@@ -208,16 +234,19 @@ fn write_out(lines: &[u8], dropped: u64) {
     }
 }
 
-/// Starts the log of the process itself, on stderr. `Auto` is text on a terminal and JSON elsewhere.
-pub fn start(format: LogFormat) {
+/// `Auto` is text on a terminal and JSON elsewhere.
+fn is_text(format: LogFormat) -> bool {
     use std::io::IsTerminal as _;
-    let text = match format {
+    match format {
         LogFormat::Auto => std::io::stderr().is_terminal(),
         LogFormat::Json => false,
         LogFormat::Text => true,
-    };
-    let builder =
-        tracing_subscriber::fmt().with_writer(std::io::stderr).with_target(false).with_max_level(tracing::Level::INFO);
+    }
+}
+
+/// Starts the log of the process itself, on stderr.
+pub fn start(format: LogFormat) {
+    let builder = tracing_subscriber::fmt().with_writer(std::io::stderr).with_target(false).with_max_level(tracing::Level::INFO);
     // A second start, in a test, keeps the first.
-    let _ = if text { builder.try_init() } else { builder.json().flatten_event(true).try_init() };
+    let _ = if is_text(format) { builder.try_init() } else { builder.json().flatten_event(true).try_init() };
 }

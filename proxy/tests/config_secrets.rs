@@ -4,10 +4,11 @@
 #[path = "config/support.rs"]
 mod support;
 
+use parking_lot::Mutex;
 use spillway::config::secret::{CredentialMissing, Credentials};
 use spillway::config::{Format, parse, report};
 use spillway_policies::upstream::CredentialRef;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use support::files;
 
 fn env(name: &str) -> CredentialRef {
@@ -30,7 +31,7 @@ fn a_variable_is_read_at_each_call() {
     let held = Arc::clone(&value);
     let credentials = Credentials::with_env(&env("TEAM_KEY"), move |name| {
         assert_eq!(name, "TEAM_KEY");
-        held.lock().unwrap().map(str::to_owned)
+        held.lock().map(str::to_owned)
     });
     for (now, expected) in [
         (None, Err(CredentialMissing::Unset)),
@@ -43,7 +44,7 @@ fn a_variable_is_read_at_each_call() {
         (Some("ключ"), Err(CredentialMissing::NotVisibleAscii)),
         (None, Err(CredentialMissing::Unset)),
     ] {
-        *value.lock().unwrap() = now;
+        *value.lock() = now;
         assert_eq!(key(&credentials), expected, "{now:?}");
     }
 }

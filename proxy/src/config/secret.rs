@@ -1,5 +1,6 @@
 //! Where a key enters: read from its variable or file at each use, held by nothing else, printed by nothing.
 
+use parking_lot::Mutex;
 use secrecy::{ExposeSecret, SecretString};
 use spillway_policies::upstream::CredentialRef;
 use std::fmt;
@@ -7,7 +8,7 @@ use std::fs::{File, Metadata};
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::SystemTime;
 
 /// Longest file that is read for a key.
@@ -112,7 +113,7 @@ impl Credentials {
                 usable(value.expose_secret()).map(Some)
             }
             Source::File { path, last } => {
-                let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut last = last.lock();
                 let stamp = Stamp::of(&std::fs::metadata(path).map_err(|_| CredentialMissing::Unreadable)?);
                 if last.as_ref().is_none_or(|seen| seen.stamp != stamp) {
                     *last = Some(Seen { stamp, read: read(path) });
