@@ -53,6 +53,7 @@ impl Bucket {
     fn refill(&mut self, now: Moment) {
         let elapsed = i64::try_from(now.since(self.filled_at)).unwrap_or(i64::MAX);
         self.level = self.level.saturating_add(elapsed.saturating_mul(self.rpm)).min(self.rpm * TOKEN);
-        self.filled_at = now;
+        // Two callers may have read the clock in the other order than they got here.
+        self.filled_at = self.filled_at.max(now);
     }
 }

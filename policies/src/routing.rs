@@ -183,14 +183,14 @@ impl Routes {
         }
     }
 
+    /// The configured model that a written name means, profile suffix included or not.
+    #[must_use]
+    pub fn named(&self, written: &str) -> Option<&Model> {
+        self.models.get(written).or_else(|| self.models.get(Selector::parse(written, None).model))
+    }
+
     /// Every configured model with its name, in order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Model)> {
         self.models.iter().map(|(name, model)| (name.as_str(), model))
-    }
-
-    /// The model of a name.
-    #[must_use]
-    pub fn model(&self, name: &str) -> Option<&Model> {
-        self.models.get(name)
     }
 }

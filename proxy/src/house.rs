@@ -7,7 +7,6 @@ use crate::engine::Engine;
 use crate::telemetry::Access;
 use crate::upstream::Outlet;
 use crate::warmup::Warmup;
-use spillway_policies::model::Selector;
 use spillway_policies::routing::{Policy, Profile, Routes};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -64,14 +63,14 @@ impl House {
         })
     }
 
-    /// Whether any configured model has this name, profile suffix set aside.
+    /// Whether a configured model is meant.
     pub(crate) fn is_configured(&self, written: &str) -> bool {
-        self.routes.model(Selector::parse(written, None).model).is_some()
+        self.routes.named(written).is_some()
     }
 
     /// Whether no way of naming this model leads to an upstream.
     pub(crate) fn is_local_only(&self, written: &str) -> bool {
-        self.routes.model(Selector::parse(written, None).model).is_none_or(|model| {
+        self.routes.named(written).is_none_or(|model| {
             matches!(model.policy, Policy::Local)
                 && model.profiles.values().all(|profile| matches!(profile, Profile::Local))
         })
