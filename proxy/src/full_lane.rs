@@ -83,8 +83,10 @@ impl ProxyHttp for Sidecar {
             Ok(consent) => consent,
             Err(answer) => return answered(session, &answer, surface).await,
         };
-        // Only an upgraded or HTTP/1.0 connection gets here on HTTP/1; the strict gate has seen its first request only.
-        session.set_keepalive(None);
+        if session.req_header().version == http::Version::HTTP_10 {
+            // The strict gate has seen the first request of this connection only.
+            session.set_keepalive(None);
+        }
         if surface.is_none() || !self.house.has_remote() {
             return Ok(false);
         }

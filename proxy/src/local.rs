@@ -182,12 +182,12 @@ fn parse(bytes: &mut Vec<u8>, is_head: bool, out: &mut Vec<u8>) -> Option<Result
 /// Accepts an answer, unless it is a refusal. Only a candidate's body is read here.
 async fn judge(house: &House, client: &mut Client<'_>, call: &Call, route: &Route<'_>, answer: Answer) -> Local {
     let (preset, rules) = (house.engine.preset, house.engine.rules.as_slice());
-    let Some(surface) = call.surface else { return Local::Accepted(answer) };
+    // Where nothing could be bridged, a refusal is an answer like any other.
+    let (Some(surface), Route::Hybrid { .. }) = (call.surface, route) else { return Local::Accepted(answer) };
     if refusal::may_refuse(preset, rules, answer.head.status) {
         return Box::pin(read_refusal(house, client, answer)).await;
     }
-    let hides = answer.head.event_stream && matches!(route, Route::Hybrid { .. });
-    if hides && refusal::may_hide(preset, rules) {
+    if answer.head.event_stream && refusal::may_hide(preset, rules) {
         return Box::pin(crate::local_stream::judge(house, client, surface, answer)).await;
     }
     Local::Accepted(answer)

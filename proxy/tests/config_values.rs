@@ -92,7 +92,7 @@ fn the_models_are_read() {
     let names: Vec<_> = config.routes.iter().map(|(name, _)| name).collect();
     assert_eq!(names, ["org/chat", "org/hosted-only", "org/named", "plain"]);
 
-    let chat = config.routes.model("org/chat").unwrap();
+    let chat = config.routes.named("org/chat").unwrap();
     let Policy::Fallback { remote, triggers } = &chat.policy else { panic!("{:?}", chat.policy) };
     assert_eq!((remote.upstream.name.as_str(), remote.model.as_str()), ("team-sie", "org/chat:default"));
     assert_eq!(remote.max_batch, Some(16));
@@ -102,7 +102,7 @@ fn the_models_are_read() {
     assert_eq!(chat.tasks.max_sequence_length, Some(512));
     assert!(matches!(chat.profiles["default"], Profile::Local) && matches!(chat.profiles["other"], Profile::Remote(_)));
 
-    let only = config.routes.model("org/hosted-only").unwrap();
+    let only = config.routes.named("org/hosted-only").unwrap();
     assert!(
         only.remote_backed
             && matches!(&only.policy, Policy::RemoteOnly { remote } if remote.model.as_str() == "vendor/embed")
@@ -110,16 +110,16 @@ fn the_models_are_read() {
     assert_eq!((only.tasks.dense_dim, only.tasks.multivector_dim), (Some(4), Some(128)));
     assert_eq!(only.tasks.sparse, Some(Sparse { dim: None }));
 
-    let named = config.routes.model("org/named").unwrap();
+    let named = config.routes.named("org/named").unwrap();
     assert!(matches!(named.policy, Policy::Local) && matches!(named.profiles["default"], Profile::Local));
     assert_eq!(named.tasks.sparse, Some(Sparse { dim: Some(30_000) }));
-    assert!(matches!(config.routes.model("plain").unwrap().profiles["default"], Profile::Local));
+    assert!(matches!(config.routes.named("plain").unwrap().profiles["default"], Profile::Local));
 }
 
 #[test]
 fn models_share_one_upstream() {
     let config = every_key();
-    let Profile::Remote(other) = &config.routes.model("org/chat").unwrap().profiles["other"] else { panic!("remote") };
+    let Profile::Remote(other) = &config.routes.named("org/chat").unwrap().profiles["other"] else { panic!("remote") };
     assert!(std::sync::Arc::ptr_eq(&other.upstream, &config.upstreams[0]));
 }
 
@@ -140,7 +140,7 @@ fn an_engine_without_an_address_is_at_its_presets_port() {
 #[test]
 fn threshold_is_fallback_with_the_usual_triggers() {
     let config = accepted("tests/config/accepted/threshold.toml");
-    let policy = &config.routes.model("org/sleepy").unwrap().policy;
+    let policy = &config.routes.named("org/sleepy").unwrap().policy;
     assert!(matches!(policy, Policy::Fallback { triggers, .. } if *triggers == TriggerSet::default()));
     assert_eq!(config.warnings.len(), 1);
 }
