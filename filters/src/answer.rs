@@ -7,7 +7,7 @@ mod choices;
 mod fields;
 mod finish;
 mod list;
-mod members;
+pub(crate) mod members;
 pub(crate) mod msgpack;
 mod native;
 mod numbers;
@@ -44,6 +44,8 @@ pub struct Expected<'a> {
     pub shown: Shown<'a>,
     /// How many items, inputs or documents were sent, when that is known.
     pub items: Option<usize>,
+    /// How many choices a chat or completions call asked for, when that is known.
+    pub choices: Option<usize>,
     /// How many results a rerank call asked for, when it said so.
     pub top_n: Option<usize>,
 }
@@ -96,8 +98,8 @@ fn stated_failure(members: &Members<'_>) -> Option<Failure> {
 fn validate(surface: Surface, members: &Members<'_>, expected: &Expected<'_>) -> Option<()> {
     match surface {
         Surface::Audio => openai::transcription(members),
-        Surface::Chat => generation(members, Kind::Message),
-        Surface::Completions => generation(members, Kind::Text),
+        Surface::Chat => generation(members, Kind::Message, expected),
+        Surface::Completions => generation(members, Kind::Text, expected),
         Surface::Embeddings => openai::embeddings(members, expected),
         Surface::Encode | Surface::Extract => native::items(members, expected),
         Surface::Generate => native::generated(members),
@@ -107,13 +109,12 @@ fn validate(surface: Surface, members: &Members<'_>, expected: &Expected<'_>) ->
     }
 }
 
-/// Chat and completions: whole choices, and exact usage when there is any.
-fn generation(members: &Members<'_>, kind: Kind) -> Option<()> {
-    choices::are_whole(members.raw("choices")?, kind).then_some(())?;
-    if members.raw("usage").is_none() {
-        return Some(());
-    }
-    members.read_member::<Option<Fields<Generated>>>("usage")?.is_none_or(|usage| usage.0.is_sound()).then_some(())
+/// Chat and completions: whole choices, as many as were asked for, and exact usage.
+fn generation(members: &Members<'_>, kind: Kind, expected: &Expected<'_>) -> Option<()> {
+    let count = choices::are_whole(members.raw("choices")?, kind)?;
+    expected.choices.is_none_or(|choices| choices == count).then_some(())?;
+    let Fields(usage): Fields<Generated> = members.read_member("usage")?;
+    usage.is_sound().then_some(())
 }
 
 fn dressed(surface: Surface, content: Content, mut members: Members<'_>, shown: &Shown<'_>) -> Option<Vec<u8>> {

@@ -111,8 +111,23 @@ pub struct Details {
     pub include_usage: bool,
     /// How many inputs the call has, where an answer must have as many results.
     pub inputs: Option<usize>,
+    /// Chat and completions: how many choices the caller wants.
+    pub choices: Option<usize>,
     /// Rerank: the most results the caller wants.
     pub top_n: Option<usize>,
+}
+
+impl Details {
+    /// What is known of a call whose body nobody had to read.
+    pub const NONE: Self = Self {
+        stream: false,
+        profile: None,
+        include_reasoning: false,
+        include_usage: false,
+        inputs: None,
+        choices: None,
+        top_n: None,
+    };
 }
 
 /// Reads the whole body of a call whose model may be served remotely.
@@ -141,6 +156,7 @@ pub fn inspect(surface: Surface, format: Format, body: &[u8]) -> Result<Details,
         include_reasoning: probe.include_reasoning.unwrap_or(false),
         include_usage: probe.stream_options.and_then(|options| options.include_usage).unwrap_or(false),
         inputs: inputs.and_then(|Count(count)| count),
+        choices: matches!(surface, Surface::Chat | Surface::Completions).then(|| probe.n.unwrap_or(1)),
         top_n: probe.top_n,
     })
 }
@@ -177,6 +193,7 @@ struct Probe {
     items: Option<Count>,
     input: Option<Count>,
     documents: Option<Count>,
+    n: Option<usize>,
     top_n: Option<usize>,
 }
 

@@ -1,8 +1,11 @@
 //! How does a held body become the upstream's? The model's name is replaced and the operator's parameters are set or stripped, in
 //! pieces that point into the held body, so that nothing large is copied.
 
+use crate::answer::Content;
+use crate::answer::members::Members;
 use crate::call::Format;
 use crate::scan::{self, NotAnObject};
+use spillway_policies::Surface;
 use spillway_policies::upstream::Params;
 use std::ops::Range;
 
@@ -67,6 +70,33 @@ pub fn with_params(body: &[u8], model: &str, params: &Params) -> Result<Vec<Piec
     Ok(pieces)
 }
 
+/// The body without the `options.profile` that named one of our profiles: at an upstream the name would mean another one. An OpenAI host
+/// has no `options` at all. None when the body cannot be taken apart (contract section 6).
+#[must_use]
+pub fn without_profile(surface: Surface, format: Format, openai: bool, body: &[u8]) -> Option<Vec<u8>> {
+    let content = if format == Format::Msgpack { Content::Msgpack } else { Content::Json };
+    let mut call = Members::read(content, body)?;
+    if matches!(surface, Surface::Encode | Surface::Extract) {
+        let params = call.raw_cow("params")?;
+        let mut params = Members::read(content, &params)?;
+        let options = params.raw_cow("options")?;
+        params.set("options", unprofiled(content, &options)?);
+        call.set("params", params.to_bytes());
+    } else if openai {
+        call.retain(|name| name != "options");
+    } else {
+        let options = call.raw_cow("options")?;
+        call.set("options", unprofiled(content, &options)?);
+    }
+    Some(call.to_bytes())
+}
+
+fn unprofiled(content: Content, options: &[u8]) -> Option<Vec<u8>> {
+    let mut options = Members::read(content, options)?;
+    options.retain(|name| name != "profile");
+    Some(options.to_bytes())
+}
+
 fn is_output_cap(name: &str) -> bool {
     matches!(name, "max_tokens" | "max_completion_tokens")
 }
@@ -106,6 +136,23 @@ mod tests {
         let body = br#"{"a":1,"model":"org/chat","b":[2]}"#;
         let pieces = renamed(Format::Json, body.len(), 15..25, "vendor/chat-8b");
         assert_eq!(joined(body, pieces), serde_json::json!({"a":1,"model":"vendor/chat-8b","b":[2]}));
+    }
+
+    #[test]
+    fn a_profile_of_ours_means_nothing_to_an_upstream() {
+        let encode = br#"{"items":[{"text":"a"}],"params":{"options":{"profile":"remote","is_query":true}}}"#;
+        let body = without_profile(Surface::Encode, Format::Json, false, encode).expect("an object");
+        let body: serde_json::Value = serde_json::from_slice(&body).expect("JSON");
+        assert_eq!(body, serde_json::json!({"items":[{"text":"a"}],"params":{"options":{"is_query":true}}}));
+        let rerank = br#"{"model":"m","options":{"profile":"remote"},"query":"q"}"#;
+        let body = without_profile(Surface::Rerank, Format::Json, true, rerank).expect("an object");
+        assert_eq!(body, br#"{"model":"m","query":"q"}"#);
+        let packed =
+            rmp_serde::to_vec_named(&serde_json::json!({"items": [1], "params": {"options": {"profile": "r"}}}));
+        let body =
+            without_profile(Surface::Encode, Format::Msgpack, false, &packed.expect("it renders")).expect("a map");
+        let body: serde_json::Value = rmp_serde::from_slice(&body).expect("msgpack");
+        assert_eq!(body, serde_json::json!({"items": [1], "params": {"options": {}}}));
     }
 
     #[test]

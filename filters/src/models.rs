@@ -25,7 +25,7 @@ pub fn wanted(path: &[u8]) -> Option<String> {
 
 /// The answer with the configured entries filled in. None: there is nothing to say, the engine's answer stands as it is.
 ///
-/// `status` is the engine's (404 with an empty body when it was not reached); `name` is the one model asked for.
+/// `status` is the engine's, 503 when it is down or loading; `name` is the one model asked for.
 #[must_use]
 pub fn merge(body: &[u8], status: u16, name: Option<&str>, entries: &[Entry]) -> Option<Vec<u8>> {
     let merged = match name {
@@ -37,7 +37,7 @@ pub fn merge(body: &[u8], status: u16, name: Option<&str>, entries: &[Entry]) ->
 
 fn one(body: &[u8], status: u16, entry: &Entry) -> Option<Value> {
     if status != 200 {
-        return Some(described(entry, true));
+        return (entry.remote_backed || status == 503).then(|| described(entry, true));
     }
     let mut model: Map<String, Value> = serde_json::from_slice(body).ok()?;
     model.insert("routing".into(), routing(entry));
@@ -47,14 +47,14 @@ fn one(body: &[u8], status: u16, entry: &Entry) -> Option<Value> {
 fn list(body: &[u8], status: u16, entries: &[Entry]) -> Option<Value> {
     let mut answer: Map<String, Value> = match status {
         200 => serde_json::from_slice(body).ok()?,
-        _ if body.is_empty() => Map::from_iter([
+        503 => Map::from_iter([
             ("models".to_owned(), json!([])),
             ("object".to_owned(), json!("list")),
             ("data".to_owned(), json!([])),
         ]),
         _ => return None,
     };
-    let unreached = status != 200;
+    let unreached = status == 503;
     for (key, id) in [("models", "name"), ("data", "id")] {
         if let Some(Value::Array(models)) = answer.get_mut(key) {
             fill(models, id, key == "data", unreached, entries);
@@ -126,10 +126,13 @@ mod tests {
 
     #[test]
     fn an_engine_that_is_down_does_not_hide_the_configuration() {
-        let list = merged("", 404, None);
+        let list = merged("", 503, None);
         assert_eq!(list["models"].as_array().map(Vec::len), Some(2));
+        assert_eq!(merged("", 503, Some("a"))["name"], "a");
         assert_eq!(merged("", 404, Some("r"))["name"], "r");
-        assert_eq!(merge(b"", 404, Some("x"), &[]), None);
+        let local = [entries().remove(0)];
+        assert_eq!(merge(b"{}", 404, Some("a"), &local), None, "the engine knows its own models");
+        assert_eq!(merge(b"", 503, Some("x"), &[]), None);
     }
 
     #[test]

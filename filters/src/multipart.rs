@@ -40,6 +40,10 @@ pub fn field(body: &[u8], boundary: &[u8], name: &[u8]) -> Result<Option<Range<u
             return Ok(found);
         }
         let rest = rest.strip_prefix(b"\r\n").ok_or(BadForm::Malformed)?;
+        if rest.starts_with(b"\r\n") {
+            // A part without a head: what follows would be read as one.
+            return Err(BadForm::Malformed);
+        }
         let head_len = memchr::memmem::find(rest, b"\r\n\r\n").ok_or(BadForm::Malformed)? + 4;
         let start = at + 2 + head_len;
         let closing = [b"\r\n", &delimiter[..]].concat();
@@ -59,10 +63,9 @@ fn is_named(head: &[u8], name: &[u8]) -> bool {
         let Some((field, value)) = line.split_at_checked(20) else { return false };
         field.eq_ignore_ascii_case(b"content-disposition:")
             && value.split(|byte| *byte == b';').any(|parameter| {
-                let parameter = parameter.trim_ascii();
-                parameter.strip_prefix(b"name=").is_some_and(|value| {
-                    value.strip_prefix(b"\"").and_then(|rest| rest.strip_suffix(b"\"")).unwrap_or(value) == name
-                })
+                let Some((key, value)) = parameter.trim_ascii().split_at_checked(5) else { return false };
+                key.eq_ignore_ascii_case(b"name=")
+                    && value.strip_prefix(b"\"").and_then(|rest| rest.strip_suffix(b"\"")).unwrap_or(value) == name
             })
     })
 }

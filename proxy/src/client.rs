@@ -17,6 +17,7 @@ use spillway_filters::wire::request::RequestHead;
 use spillway_policies::verdict::{Plan, Why};
 use spillway_policies::{Cause, Failure, Surface};
 use std::pin::Pin;
+use std::time::Instant;
 
 /// A caller who waits for the answer to one request.
 pub(crate) struct Client<'c> {
@@ -26,6 +27,8 @@ pub(crate) struct Client<'c> {
     surface: Option<Surface>,
     keep_alive: bool,
     is_head: bool,
+    /// When the request was whole: the sides' time begins here, not the caller's own.
+    whole_at: Instant,
 }
 
 /// An exit that is not on the hot path: boxed, so that its state is not part of every connection's task.
@@ -50,7 +53,8 @@ impl<'c> Client<'c> {
     ) -> Self {
         let keep_alive = head.keep_alive && !draining;
         let is_head = head.method == spillway_filters::wire::request::Method::Head;
-        Self { connection, log, head: Some(head), surface, keep_alive, is_head }
+        let whole_at = log.started;
+        Self { connection, log, head: Some(head), surface, keep_alive, is_head, whole_at }
     }
 
     /// A caller whose request could not be read: it can only be rejected.
@@ -59,7 +63,8 @@ impl<'c> Client<'c> {
         log: &'c mut Exchange,
         surface: Option<Surface>,
     ) -> Self {
-        Self { connection, log, head: None, surface, keep_alive: false, is_head: false }
+        let whole_at = log.started;
+        Self { connection, log, head: None, surface, keep_alive: false, is_head: false, whole_at }
     }
 
     /// The head of the request. Taken once, by intake.
@@ -75,7 +80,13 @@ impl<'c> Client<'c> {
 
     /// What is left of the budget until the first byte, both legs together; at least one millisecond.
     pub(crate) fn budget_ms(&self, house: &House) -> u64 {
-        house.first_byte_budget_ms.saturating_sub(self.log.elapsed_ms()).max(1)
+        let spent = u64::try_from(self.whole_at.elapsed().as_millis()).unwrap_or(u64::MAX);
+        house.first_byte_budget_ms.saturating_sub(spent).max(1)
+    }
+
+    /// The whole request is here.
+    pub(crate) fn whole(&mut self) {
+        self.whole_at = Instant::now();
     }
 
     /// The caller is wrong.
@@ -169,10 +180,9 @@ impl<'c> Client<'c> {
         }
     }
 
-    /// An answer whose body was collected here.
+    /// A local answer whose body was read to its end here.
     pub(crate) fn collected(self, status: u16, mut head: Vec<u8>, body: Vec<u8>) -> Exit<'c> {
         self.log.served(Side::Local);
-        date(&mut head);
         Disclosure::Local.write(&mut head);
         self.finish(status, head, body)
     }
@@ -181,6 +191,17 @@ impl<'c> Client<'c> {
     pub(crate) const fn closing(mut self) -> Self {
         self.keep_alive = false;
         self
+    }
+
+    /// The same client, whose connection goes on after all, unless the caller wanted it closed.
+    pub(crate) const fn going_on(mut self, wanted: bool) -> Self {
+        self.keep_alive = wanted;
+        self
+    }
+
+    /// Whether the caller wants the connection to go on.
+    pub(crate) const fn wants_more(&self) -> bool {
+        self.keep_alive
     }
 
     /// The caller has left: there is nobody to answer.
@@ -226,6 +247,6 @@ impl<'c> Client<'c> {
 }
 
 /// The Date of an answer that is ours. A relayed or restored one keeps the engine's.
-fn date(head: &mut Vec<u8>) {
+pub(crate) fn date(head: &mut Vec<u8>) {
     disclose::line(head, "Date", &httpdate::fmt_http_date(std::time::SystemTime::now()));
 }

@@ -4,7 +4,9 @@ use crate::clock::Deadline;
 use crate::stream_io;
 use pingora_core::protocols::Stream;
 use std::future::poll_fn;
+use std::pin::Pin;
 use std::task::{Context, Poll};
+use tokio::io::AsyncWrite as _;
 
 /// Most bytes of pipelined requests that are read ahead while an answer is awaited.
 const MOST_READ_AHEAD: usize = 64 * 1024;
@@ -70,6 +72,17 @@ impl Connection {
             Poll::Ready(Ok(())) => Poll::Ready(Ok(())),
             Poll::Ready(Err(_)) => Poll::Ready(Err(Ended::Gone)),
             Poll::Pending if deadline.is_over(cx) => Poll::Ready(Err(Ended::Late)),
+            Poll::Pending => Poll::Pending,
+        })
+        .await
+    }
+
+    /// Ends our half of the connection.
+    pub(crate) async fn shut(&mut self) -> Result<(), Ended> {
+        poll_fn(|cx| match Pin::new(&mut self.stream).poll_shutdown(cx) {
+            Poll::Ready(Ok(())) => Poll::Ready(Ok(())),
+            Poll::Ready(Err(_)) => Poll::Ready(Err(Ended::Gone)),
+            Poll::Pending if self.deadline.is_over(cx) => Poll::Ready(Err(Ended::Late)),
             Poll::Pending => Poll::Pending,
         })
         .await

@@ -39,6 +39,8 @@ pub(crate) struct Engine {
 pub(crate) enum NoConnection {
     /// Nobody listens there.
     Refused,
+    /// Somebody listened and broke off at once.
+    Reset,
     /// The attempt failed in another way, or took too long.
     Unreachable,
 }
@@ -88,6 +90,11 @@ impl Engine {
         self.reached.load(Ordering::Relaxed)
     }
 
+    /// The engine has answered on another way than [`Engine::connect`].
+    pub(crate) fn reach(&self) {
+        self.reached.store(true, Ordering::Relaxed);
+    }
+
     /// A new connection. Boxed: its state is large and rarely needed.
     pub(crate) async fn connect(&self) -> Result<Stream, NoConnection> {
         let stream = Box::pin(self.open()).await?;
@@ -99,10 +106,7 @@ impl Engine {
 
     async fn open(&self) -> Result<Stream, NoConnection> {
         let mut failed = NoConnection::Unreachable;
-        for mut peer in self.peers().await? {
-            let limit = Duration::from_millis(self.connect_ms);
-            peer.options.connection_timeout = Some(limit);
-            peer.options.total_connection_timeout = Some(limit);
+        for peer in self.peers().await? {
             match self.connector.new_stream(&peer).await {
                 Ok(stream) => return Ok(stream),
                 Err(error) => failed = reason(&error),
@@ -113,6 +117,15 @@ impl Engine {
 
     /// The engine's addresses. A name is resolved at each connection, so that a restarted container is found again.
     pub(crate) async fn peers(&self) -> Result<Vec<HttpPeer>, NoConnection> {
+        let mut peers = self.found().await?;
+        let limit = Some(Duration::from_millis(self.connect_ms));
+        for peer in &mut peers {
+            (peer.options.connection_timeout, peer.options.total_connection_timeout) = (limit, limit);
+        }
+        Ok(peers)
+    }
+
+    async fn found(&self) -> Result<Vec<HttpPeer>, NoConnection> {
         match &self.address {
             config::Address::Unix(path) => {
                 let peer = HttpPeer::new_uds(&path.to_string_lossy(), false, String::new());
@@ -122,7 +135,9 @@ impl Engine {
                 if let Ok(address) = address.parse::<std::net::SocketAddr>() {
                     return Ok(vec![HttpPeer::new(address, false, String::new())]);
                 }
-                let found = tokio::net::lookup_host(address).await.map_err(|_| NoConnection::Unreachable)?;
+                let limit = Duration::from_millis(self.connect_ms);
+                let found = tokio::time::timeout(limit, tokio::net::lookup_host(address)).await;
+                let found = found.map_err(|_| NoConnection::Unreachable)?.map_err(|_| NoConnection::Unreachable)?;
                 Ok(found.map(|address| HttpPeer::new(address, false, String::new())).collect())
             }
         }
@@ -144,6 +159,7 @@ fn reason(error: &pingora_error::Error) -> NoConnection {
         (ErrorType::ConnectRefused, _) | (_, Some(io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound)) => {
             NoConnection::Refused
         }
+        (_, Some(io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe)) => NoConnection::Reset,
         _ => NoConnection::Unreachable,
     }
 }

@@ -5,6 +5,7 @@
 
 mod replay;
 
+use crate::budget::Share;
 use crate::house::{House, Inside};
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -64,6 +65,13 @@ impl FullLane {
     }
 }
 
+/// What one exchange of this lane holds while it lasts.
+struct Here {
+    _inside: Inside,
+    /// Its place at the engine.
+    room: Option<Share>,
+}
+
 struct Sidecar {
     house: Arc<House>,
 }
@@ -71,13 +79,13 @@ struct Sidecar {
 #[async_trait]
 impl ProxyHttp for Sidecar {
     /// Counts the exchange as in flight.
-    type CTX = Inside;
+    type CTX = Here;
 
-    fn new_ctx(&self) -> Inside {
-        self.house.enter()
+    fn new_ctx(&self) -> Here {
+        Here { _inside: self.house.enter(), room: None }
     }
 
-    async fn request_filter(&self, session: &mut Session, _: &mut Inside) -> Result<bool> {
+    async fn request_filter(&self, session: &mut Session, here: &mut Here) -> Result<bool> {
         let surface = surface_of(session.req_header());
         let consent = match consent(session.req_header(), self.house.remote_serving) {
             Ok(consent) => consent,
@@ -86,6 +94,10 @@ impl ProxyHttp for Sidecar {
         if session.req_header().version == http::Version::HTTP_10 {
             // The strict gate has seen the first request of this connection only.
             session.set_keepalive(None);
+        }
+        match self.house.engine.room() {
+            Ok(room) => here.room = room,
+            Err(_) => return refused(session, &ErrorAnswer::queue_full(), surface).await,
         }
         if surface.is_none() || !self.house.has_remote() {
             return Ok(false);
@@ -99,31 +111,33 @@ impl ProxyHttp for Sidecar {
         }
     }
 
-    async fn upstream_peer(&self, _: &mut Session, _: &mut Inside) -> Result<Box<HttpPeer>> {
+    async fn upstream_peer(&self, _: &mut Session, _: &mut Here) -> Result<Box<HttpPeer>> {
         let peers = self.house.engine.peers().await.map_err(|_| Error::new(ErrorType::ConnectError))?;
         peers.into_iter().next().map(Box::new).ok_or_else(|| Error::new(ErrorType::ConnectError))
     }
 
-    async fn upstream_request_filter(
-        &self,
-        _: &mut Session,
-        request: &mut RequestHeader,
-        _: &mut Inside,
-    ) -> Result<()> {
+    async fn upstream_request_filter(&self, _: &mut Session, request: &mut RequestHeader, _: &mut Here) -> Result<()> {
         for name in DISCLOSURE {
             request.remove_header(name);
+        }
+        let prefix = &self.house.engine.path_prefix;
+        if !prefix.is_empty() {
+            let target = request.uri.path_and_query().map_or("/", http::uri::PathAndQuery::as_str);
+            let target = format!("{prefix}{target}").parse();
+            request.set_uri(target.map_err(|_| Error::new(ErrorType::InvalidHTTPHeader))?);
         }
         Ok(())
     }
 
-    async fn response_filter(&self, _: &mut Session, answer: &mut ResponseHeader, _: &mut Inside) -> Result<()> {
+    async fn response_filter(&self, _: &mut Session, answer: &mut ResponseHeader, _: &mut Here) -> Result<()> {
         for name in DISCLOSURE {
             answer.remove_header(name);
         }
+        self.house.engine.reach();
         answer.insert_header(names::SERVED_BY, "local")
     }
 
-    async fn fail_to_proxy(&self, session: &mut Session, error: &Error, _: &mut Inside) -> FailToProxy {
+    async fn fail_to_proxy(&self, session: &mut Session, error: &Error, _: &mut Here) -> FailToProxy {
         let surface = surface_of(session.req_header());
         let answer = match error.etype() {
             ErrorType::ConnectRefused | ErrorType::ConnectError if !self.house.engine.was_reached() => {
@@ -142,7 +156,7 @@ impl ProxyHttp for Sidecar {
         FailToProxy { error_code: code, can_reuse_downstream: false }
     }
 
-    fn suppress_error_log(&self, _: &Session, _: &Inside, _: &Error) -> bool {
+    fn suppress_error_log(&self, _: &Session, _: &Here, _: &Error) -> bool {
         true
     }
 }
@@ -214,6 +228,12 @@ fn consent(head: &RequestHeader, remote_serving: bool) -> Result<Consent, ErrorA
             .any(|name| name.trim_ascii().eq_ignore_ascii_case(names::REMOTE.as_bytes()))
     });
     if nominated { Err(refused()) } else { Ok(Consent::of(remote_serving, forbids)) }
+}
+
+/// A refusal of ours: it stands for the engine.
+async fn refused(session: &mut Session, answer: &ErrorAnswer, surface: Option<Surface>) -> Result<bool> {
+    write(session, answer, surface, true).await?;
+    Ok(true)
 }
 
 async fn answered(session: &mut Session, answer: &ErrorAnswer, surface: Option<Surface>) -> Result<bool> {

@@ -27,7 +27,7 @@ pub(crate) struct Call {
     pub(crate) model_span: Option<Range<usize>>,
     pub(crate) format: Format,
     /// What the whole body says; read only for configured models.
-    pub(crate) details: Details,
+    details: Option<Box<Details>>,
     pub(crate) forbids_remote: bool,
     pub(crate) is_head: bool,
     /// `GET /v1/models` or `/v1/models/{m}`.
@@ -51,7 +51,7 @@ pub(crate) enum Upload {
     /// The bytes behind the head, as they come.
     Length(u64),
     /// What was decoded until the limit was passed, what was read behind it, the decoder for the rest, and whether there is none.
-    Chunked { decoded: Vec<u8>, unread: Vec<u8>, dechunk: Dechunk, done: bool },
+    Chunked { decoded: Vec<u8>, unread: Vec<u8>, dechunk: Dechunk, done: bool, share: Option<Share> },
 }
 
 /// Why a request goes nowhere.
@@ -75,19 +75,24 @@ impl Call {
         Some(&self.held.head()[self.content_type.clone()?])
     }
 
+    /// What its body says, as far as it was read.
+    pub(crate) fn details(&self) -> &Details {
+        self.details.as_deref().unwrap_or(&Details::NONE)
+    }
+
     /// What this call is served by.
     pub(crate) fn resolve<'r>(&self, routes: &'r Routes, remote_serving: bool) -> Result<Route<'r>, Barred> {
         if self.surface.is_none() {
             return Ok(Route::Local);
         }
-        let selector = Selector::parse(&self.model, self.details.profile.as_deref());
+        let selector = Selector::parse(&self.model, self.details().profile.as_deref());
         routes.resolve(&selector, Consent::of(remote_serving, self.forbids_remote))
     }
 }
 
 /// Reads one request. On success the head for the engine is complete, framing included.
 pub(crate) async fn read(house: &House, client: &mut Client<'_>) -> Result<Intake, Rejection> {
-    let head = client.take_head();
+    let mut head = client.take_head();
     let limit = house.max_body_bytes;
     if matches!(head.framing, RequestFraming::Length(length) if length > limit as u64) {
         return Box::pin(too_large(house, client, head)).await;
@@ -99,9 +104,9 @@ pub(crate) async fn read(house: &House, client: &mut Client<'_>) -> Result<Intak
             Held::in_place(buffer, head.len..head.len, None)
         }
         RequestFraming::Length(length) => {
-            read_length(house, client, &head, usize::try_from(length).unwrap_or(limit)).await?
+            read_length(house, client, &mut head, usize::try_from(length).unwrap_or(limit)).await?
         }
-        RequestFraming::Chunked => match Box::pin(read_chunked(house, client, &head)).await? {
+        RequestFraming::Chunked => match Box::pin(read_chunked(house, client, &mut head)).await? {
             Decoded::Whole(held) => held,
             Decoded::TooLarge { buffer, upload } => {
                 let decoded = if let Upload::Chunked { decoded, .. } = &upload { decoded.as_slice() } else { &[] };
@@ -115,6 +120,7 @@ pub(crate) async fn read(house: &House, client: &mut Client<'_>) -> Result<Intak
             }
         },
     };
+    client.whole();
     let out = &mut client.connection.request_head;
     crate::lane::prefix_target(out, &house.engine.path_prefix);
     match head.framing {
@@ -137,46 +143,68 @@ fn split_tail(buffer: &mut Vec<u8>, end: usize) -> Vec<u8> {
     if buffer.len() > end { buffer.split_off(end) } else { Vec::new() }
 }
 
-fn take_share(house: &House, length: usize) -> Result<Option<Share>, Rejection> {
-    house.held.take(length).map(Some).ok_or(Rejection::Full)
-}
-
 async fn read_length(
     house: &House,
     client: &mut Client<'_>,
-    head: &RequestHead,
+    head: &mut RequestHead,
     length: usize,
 ) -> Result<Held, Rejection> {
-    let share = take_share(house, length)?;
     let end = head.len + length;
+    let mut counted = client.connection.inbox.len().min(end) - head.len;
+    // Bytes count when they arrive: a caller who announces much and sends little takes nothing from the others.
+    let mut share = house.held.take(counted).ok_or(Rejection::Full)?;
     if client.connection.inbox.len() < end {
         continue_if_asked(client, head).await?;
         client.connection.inbox.reserve_exact(end - client.connection.inbox.len());
-        client.connection.deadline.arm(house.body_timeout_ms);
+        let mut pace = Pace::new(house, client.connection);
         while client.connection.inbox.len() < end {
-            more(house, client.connection).await?;
+            pace.more(client.connection).await?;
+            let have = client.connection.inbox.len().min(end) - head.len;
+            if !share.grow(have - counted) {
+                return Err(Rejection::Full);
+            }
+            counted = have;
         }
     }
     let mut buffer = std::mem::take(&mut client.connection.inbox);
     client.connection.inbox = split_tail(&mut buffer, end);
-    Ok(Held::in_place(buffer, head.len..end, share))
+    Ok(Held::in_place(buffer, head.len..end, Some(share)))
 }
 
-/// Reads once; each piece of a body starts its time anew.
-async fn more(house: &House, connection: &mut Connection) -> Result<(), Rejection> {
-    match connection.fill().await {
-        Ok(_) => {
-            connection.deadline.arm(house.body_timeout_ms);
-            Ok(())
+/// The time a body has: `body_timeout_s` for each piece of [`PIECE`] bytes, so that a dripped body is bounded too.
+struct Pace {
+    timeout_ms: u64,
+    since_armed: usize,
+}
+
+const PIECE: usize = 64 * 1024;
+
+impl Pace {
+    fn new(house: &House, connection: &Connection) -> Self {
+        connection.deadline.arm(house.body_timeout_ms);
+        Self { timeout_ms: house.body_timeout_ms, since_armed: 0 }
+    }
+
+    /// Reads once.
+    async fn more(&mut self, connection: &mut Connection) -> Result<(), Rejection> {
+        match connection.fill().await {
+            Ok(count) => {
+                self.since_armed += count;
+                if self.since_armed >= PIECE {
+                    self.since_armed = 0;
+                    connection.deadline.arm(self.timeout_ms);
+                }
+                Ok(())
+            }
+            Err(Ended::Gone) => Err(Rejection::Gone),
+            Err(Ended::Late) => Err(reject(ErrorAnswer::too_slow(RejectKind::BodyTimeout.message()), true)),
         }
-        Err(Ended::Gone) => Err(Rejection::Gone),
-        Err(Ended::Late) => Err(reject(ErrorAnswer::too_slow(RejectKind::BodyTimeout.message()), true)),
     }
 }
 
 /// A body that is sent only once it is asked for.
-pub(crate) async fn continue_if_asked(client: &mut Client<'_>, head: &RequestHead) -> Result<(), Rejection> {
-    if !head.expects_continue {
+pub(crate) async fn continue_if_asked(client: &mut Client<'_>, head: &mut RequestHead) -> Result<(), Rejection> {
+    if !std::mem::take(&mut head.expects_continue) {
         return Ok(());
     }
     let Connection { stream, deadline, .. } = &mut *client.connection;
@@ -190,7 +218,7 @@ enum Decoded {
 }
 
 /// Decodes a chunked body up to the limit.
-async fn read_chunked(house: &House, client: &mut Client<'_>, head: &RequestHead) -> Result<Decoded, Rejection> {
+async fn read_chunked(house: &House, client: &mut Client<'_>, head: &mut RequestHead) -> Result<Decoded, Rejection> {
     let mut share = house.held.take(0);
     let mut dechunk = Dechunk::new();
     let mut body = Vec::new();
@@ -199,7 +227,7 @@ async fn read_chunked(house: &House, client: &mut Client<'_>, head: &RequestHead
     if rest.is_empty() {
         continue_if_asked(client, head).await?;
     }
-    client.connection.deadline.arm(house.body_timeout_ms);
+    let mut pace = Pace::new(house, client.connection);
     loop {
         let before = body.len();
         // No limit inside the decoder: one read cannot pass ours by much, and the decoder must be able to go on.
@@ -207,33 +235,35 @@ async fn read_chunked(house: &House, client: &mut Client<'_>, head: &RequestHead
             let kind = RejectKind::from(error);
             reject(ErrorAnswer::framing(kind.status(), kind.message()), true)
         })?;
-        if body.len() > house.max_body_bytes {
-            let upload = Upload::Chunked { decoded: body, unread: rest.split_off(used), dechunk, done };
-            return Ok(Decoded::TooLarge { buffer, upload });
-        }
         if !share.as_mut().is_some_and(|share| share.grow(body.len() - before)) {
             return Err(Rejection::Full);
+        }
+        if body.len() > house.max_body_bytes {
+            let upload = Upload::Chunked { decoded: body, unread: rest.split_off(used), dechunk, done, share };
+            return Ok(Decoded::TooLarge { buffer, upload });
         }
         if done {
             client.connection.inbox = rest.split_off(used);
             return Ok(Decoded::Whole(Held::decoded(buffer, body, share)));
         }
         rest.clear();
-        more(house, client.connection).await?;
+        pace.more(client.connection).await?;
         std::mem::swap(&mut rest, &mut client.connection.inbox);
     }
 }
 
 /// A body over the limit may pass unheld when its model is known to be local only. The body itself may have to name the model: its first
 /// bytes usually do, and a request that is refused for its size costs nothing else.
-async fn too_large(house: &House, client: &mut Client<'_>, head: RequestHead) -> Result<Intake, Rejection> {
+async fn too_large(house: &House, client: &mut Client<'_>, mut head: RequestHead) -> Result<Intake, Rejection> {
     let RequestFraming::Length(length) = head.framing else { return Err(reject(ErrorAnswer::body_too_large(), true)) };
     if matches!(asked_of(&head, &client.connection.inbox[head.path.clone()]), Asked::Inference(_, None)) {
-        continue_if_asked(client, &head).await?;
-        client.connection.deadline.arm(house.body_timeout_ms);
+        continue_if_asked(client, &mut head).await?;
+        let mut pace = Pace::new(house, client.connection);
         let enough = head.len + FIRST_BYTES.min(usize::try_from(length).unwrap_or(FIRST_BYTES));
-        while client.connection.inbox.len() < enough && call::named_early(&client.connection.inbox[head.len..]).is_none() {
-            more(house, client.connection).await?;
+        while client.connection.inbox.len() < enough
+            && call::named_early(&client.connection.inbox[head.len..]).is_none()
+        {
+            pace.more(client.connection).await?;
         }
     }
     let inbox = &client.connection.inbox;
@@ -269,7 +299,7 @@ fn understand(house: &House, head: RequestHead, held: Held) -> Result<Call, Erro
         model: String::new(),
         model_span: None,
         format: Format::Json,
-        details: Details::default(),
+        details: None,
         forbids_remote: head.remote == Remote::Forbid,
         is_head: head.method == Method::Head,
         lists_models: head.method == Method::Get && (path == b"/v1/models" || path.starts_with(b"/v1/models/")),
@@ -293,11 +323,11 @@ fn understand(house: &House, head: RequestHead, held: Held) -> Result<Call, Erro
             (named.model.into_owned(), Some(named.span))
         }
     };
-    if house.is_configured(&model) {
+    if !house.is_local_only(&model) {
         if head.content_encoded {
             return Err(ENCODED);
         }
-        call.details = call::inspect(surface, format, call.held.body())?;
+        call.details = Some(Box::new(call::inspect(surface, format, call.held.body())?));
     }
     (call.surface, call.model, call.model_span, call.format) = (Some(surface), model, span, format);
     Ok(call)

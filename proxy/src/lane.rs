@@ -163,22 +163,12 @@ fn surface(inbox: &[u8], method: Method, path: &Range<usize>) -> Option<Surface>
 /// unread bytes would be a reset that destroys the answer on its way.
 async fn linger(mut connection: Connection) {
     const MOST_MS: u64 = 1_000;
-    const MOST_BYTES: usize = 1024 * 1024;
-    use tokio::io::AsyncWriteExt as _;
-    if connection.stream.shutdown().await.is_err() {
+    connection.deadline.arm(MOST_MS);
+    if connection.shut().await.is_err() {
         return;
     }
-    connection.deadline.arm(MOST_MS);
-    let mut dropped = 0;
-    connection.inbox = Vec::new();
-    while dropped < MOST_BYTES {
-        match connection.fill().await {
-            Ok(count) => {
-                dropped += count;
-                connection.inbox.clear();
-            }
-            Err(_) => return,
-        }
+    while connection.fill().await.is_ok() {
+        connection.inbox.clear();
     }
 }
 

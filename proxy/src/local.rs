@@ -65,7 +65,7 @@ pub(crate) enum Fault {
 }
 
 /// The engine's connection ended before its head was read.
-enum Broken {
+pub(crate) enum Broken {
     /// Nothing of the request can have been read: the pooled connection was closed already.
     Unsent,
     Fault(Fault),
@@ -81,14 +81,22 @@ pub(crate) async fn attempt(house: &House, client: &mut Client<'_>, call: &Call,
         let reused = idle.is_some();
         let mut engine = match idle.take() {
             Some(engine) => engine,
-            None => match house.engine.connect().await {
+            None => match connect(house, client.connection).await {
                 Ok(engine) => engine,
-                Err(reason) => return Local::Refused(unreached(house, call, reason)),
+                Err(NotConnected::Fault(fault)) => return Local::Broken(fault),
+                Err(NotConnected::Unreached(reason)) => {
+                    let (trigger, answer) = unreached(house, reason);
+                    return Local::Refused(made(call, trigger, answer));
+                }
             },
         };
         client.connection.deadline.arm(client.first_byte_ms(house));
         let mut body = Vec::new();
         match first_head(&mut engine, client.connection, call.held.body(), &mut body, call.is_head).await {
+            // Nobody asked for another protocol, and a body that is broken from the start is no answer.
+            Ok(head) if head.status == 101 || { head.framing }.feed(&body).is_err() => {
+                return Local::Broken(Fault::Engine(ErrorAnswer::engine_protocol()));
+            }
             Ok(head) => return judge(house, client, call, route, Answer { engine, head, body, room }).await,
             Err(Broken::Unsent) if reused => {}
             Err(Broken::Unsent) => return Local::Broken(Fault::Engine(ErrorAnswer::engine_reset())),
@@ -100,8 +108,10 @@ pub(crate) async fn attempt(house: &House, client: &mut Client<'_>, call: &Call,
 /// Asks the engine to change protocols, on a connection of its own. Never a refusal that could be bridged.
 pub(crate) async fn upgrade(house: &House, client: &mut Client<'_>, held: &crate::held::Held) -> Local {
     let Ok(room) = house.engine.room() else { return Local::Broken(Fault::Engine(ErrorAnswer::queue_full())) };
-    let Ok(mut engine) = house.engine.connect().await else {
-        return Local::Broken(Fault::Engine(ErrorAnswer::engine_unreachable()));
+    let mut engine = match connect(house, client.connection).await {
+        Ok(engine) => engine,
+        Err(NotConnected::Fault(fault)) => return Local::Broken(fault),
+        Err(NotConnected::Unreached(reason)) => return Local::Broken(Fault::Engine(unreached(house, reason).1)),
     };
     client.connection.deadline.arm(client.first_byte_ms(house));
     let mut body = Vec::new();
@@ -110,6 +120,31 @@ pub(crate) async fn upgrade(house: &House, client: &mut Client<'_>, held: &crate
         Err(Broken::Unsent) => Local::Broken(Fault::Engine(ErrorAnswer::engine_reset())),
         Err(Broken::Fault(fault)) => Local::Broken(fault),
     }
+}
+
+/// Why there is no connection to the engine.
+pub(crate) enum NotConnected {
+    /// The engine broke off, or the caller did.
+    Fault(Fault),
+    /// The engine is not there.
+    Unreached(NoConnection),
+}
+
+/// A new connection, unless the caller leaves first.
+pub(crate) async fn connect(house: &House, connection: &mut Connection) -> Result<Stream, NotConnected> {
+    connection.deadline.arm(0);
+    Box::pin(async {
+        tokio::select! {
+            biased;
+            engine = house.engine.connect() => engine.map_err(|reason| match reason {
+                // The same fault as a moment later, when the request is being written.
+                NoConnection::Reset => NotConnected::Fault(Fault::Engine(ErrorAnswer::engine_reset())),
+                NoConnection::Refused | NoConnection::Unreachable => NotConnected::Unreached(reason),
+            }),
+            _ = connection.ended() => Err(NotConnected::Fault(Fault::Gone)),
+        }
+    })
+    .await
 }
 
 /// Writes the request and reads the head of the answer, both at once; `body` gets what was read behind the head.
@@ -163,7 +198,7 @@ const fn engine_fault(answer: ErrorAnswer) -> Broken {
 }
 
 /// Parses the answer's head off the front of `bytes`; interim answers are dropped.
-fn parse(bytes: &mut Vec<u8>, is_head: bool, out: &mut Vec<u8>) -> Option<Result<ResponseHead, Broken>> {
+pub(crate) fn parse(bytes: &mut Vec<u8>, is_head: bool, out: &mut Vec<u8>) -> Option<Result<ResponseHead, Broken>> {
     loop {
         match response::parse(bytes, is_head, out) {
             ResponseVerdict::NeedMore => return None,
@@ -185,19 +220,24 @@ async fn judge(house: &House, client: &mut Client<'_>, call: &Call, route: &Rout
     // Where nothing could be bridged, a refusal is an answer like any other.
     let (Some(surface), Route::Hybrid { .. }) = (call.surface, route) else { return Local::Accepted(answer) };
     if refusal::may_refuse(preset, rules, answer.head.status) {
-        return Box::pin(read_refusal(house, client, answer)).await;
+        return Box::pin(read_refusal(house, client, answer, Phase::Head)).await;
     }
-    if answer.head.event_stream && refusal::may_hide(preset, rules) {
-        return Box::pin(crate::local_stream::judge(house, client, surface, answer)).await;
+    if answer.head.status == 200 && refusal::may_hide(preset, rules) {
+        if answer.head.event_stream {
+            return Box::pin(crate::local_stream::judge(house, client, surface, answer)).await;
+        }
+        if matches!(answer.head.framing, Framing::Length(length) if length <= MOST_REFUSAL_BYTES as u64) {
+            return Box::pin(read_refusal(house, client, answer, Phase::Prime)).await;
+        }
     }
     Local::Accepted(answer)
 }
 
 /// Reads a candidate to its end and recognises it, or accepts it with what was read.
-async fn read_refusal(house: &House, client: &mut Client<'_>, mut answer: Answer) -> Local {
+async fn read_refusal(house: &House, client: &mut Client<'_>, mut answer: Answer, phase: Phase) -> Local {
     let mut framing = answer.head.framing;
     let mut seen = 0;
-    client.connection.deadline.arm(house.engine.idle_ms);
+    client.connection.deadline.arm(house.engine.idle_ms.min(client.first_byte_ms(house)));
     let complete = loop {
         let Ok(used) = framing.feed(&answer.body[seen..]) else {
             return Local::Broken(Fault::Engine(ErrorAnswer::engine_protocol()));
@@ -216,7 +256,7 @@ async fn read_refusal(house: &House, client: &mut Client<'_>, mut answer: Answer
             Err(fault) => return Local::Broken(fault),
         }
     };
-    let meaning = complete.then(|| recognise(house, client.connection, &answer, seen)).flatten();
+    let meaning = complete.then(|| recognise(house, client.connection, &answer, seen, phase)).flatten();
     let Some(meaning) = meaning else { return Local::Accepted(answer) };
     let Answer { engine, head, mut body, .. } = answer;
     let until_close = framing.until_close();
@@ -242,7 +282,7 @@ pub(crate) async fn more(answer: &mut Answer, connection: &mut Connection) -> Re
     .await
 }
 
-fn recognise(house: &House, connection: &Connection, answer: &Answer, seen: usize) -> Option<Refusal> {
+fn recognise(house: &House, connection: &Connection, answer: &Answer, seen: usize, phase: Phase) -> Option<Refusal> {
     let framed = &answer.body[..seen];
     let decoded;
     let body = match answer.head.framing {
@@ -254,16 +294,16 @@ fn recognise(house: &House, connection: &Connection, answer: &Answer, seen: usiz
         }
         _ => framed,
     };
-    let seen = Seen { phase: Phase::Head, status: answer.head.status, head: &connection.answer_head, body };
+    let seen = Seen { phase, status: answer.head.status, head: &connection.answer_head, body };
     refusal::recognise(house.engine.preset, &house.engine.rules, &seen)
 }
 
-/// The refusal we give for an engine that cannot be reached (product section 8).
-fn unreached(house: &House, call: &Call, reason: NoConnection) -> Refused {
+/// What we say for an engine that cannot be reached (product section 8).
+pub(crate) fn unreached(house: &House, reason: NoConnection) -> (Trigger, ErrorAnswer) {
     if reason == NoConnection::Refused && !house.engine.was_reached() {
-        made(call, Trigger::Provisioning, ErrorAnswer::provisioning())
+        (Trigger::Provisioning, ErrorAnswer::provisioning())
     } else {
-        made(call, Trigger::Unhealthy, ErrorAnswer::engine_unreachable())
+        (Trigger::Unhealthy, ErrorAnswer::engine_unreachable())
     }
 }
 

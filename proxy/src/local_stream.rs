@@ -26,7 +26,9 @@ pub(crate) async fn judge(house: &House, client: &mut Client<'_>, surface: Surfa
             Look::NeedMore => match local::more(&mut answer, client.connection).await {
                 Ok(true) => {}
                 Ok(false) => return Local::Accepted(answer),
-                Err(fault) => return Local::Broken(fault),
+                Err(Fault::Gone) => return Local::Broken(Fault::Gone),
+                // It has answered 200: what is slow is accepted work.
+                Err(Fault::Engine(_)) => return Local::Accepted(answer),
             },
         }
     }
@@ -83,13 +85,14 @@ async fn refused(client: &mut Client<'_>, mut answer: Answer, meaning: Refusal) 
         }
         match local::more(&mut answer, client.connection).await {
             Ok(true) => {}
-            Ok(false) if framing.until_close() => break,
-            Ok(false) => return Local::Broken(Fault::Engine(ErrorAnswer::engine_reset())),
-            Err(fault) => return Local::Broken(fault),
+            // The refusal is known: a stream that does not end is restored as far as it came.
+            Ok(false) | Err(Fault::Engine(_)) => break,
+            Err(Fault::Gone) => return Local::Broken(Fault::Gone),
         }
     }
+    let whole = framing.is_complete();
     answer.body.truncate(seen);
     let head = std::mem::take(&mut client.connection.answer_head);
-    let until_close = framing.until_close();
+    let until_close = !whole;
     Local::Refused(Refused { meaning, status: answer.head.status, head, body: answer.body, until_close })
 }

@@ -1,18 +1,21 @@
 //! `GET /v1/models`: the engine's list, with what the configuration adds.
 
-use crate::client::{Client, Served};
+use crate::client::{Client, Served, date};
 use crate::house::House;
 use crate::intake::Call;
-use crate::local::{self, Local};
-use spillway_filters::error_answer::{ErrorAnswer, reason};
+use crate::local::{self, Fault, Local};
+use spillway_filters::disclose::{self, Disclosure};
+use spillway_filters::error_answer::ErrorAnswer;
 use spillway_filters::models::{self, Entry};
+use spillway_filters::names;
 use spillway_filters::wire::chunk::{Dechunk, Framing};
+use spillway_policies::Trigger;
 use spillway_policies::routing::{Model, Policy, Profile, Route};
 
 /// Most bytes of a model list.
 const MOST_LIST_BYTES: usize = 16 * 1024 * 1024;
 
-/// Answers a list or one entry. An engine that is down does not hide what is configured (product section 8).
+/// Answers a list or one entry. An engine that is down or loading does not hide what is configured (product section 8).
 pub(crate) async fn serve<'c>(house: &'c House, mut client: Client<'c>, call: Call) -> Served {
     let name = models::wanted(call.path());
     let entries: Vec<Entry> = house
@@ -22,76 +25,83 @@ pub(crate) async fn serve<'c>(house: &'c House, mut client: Client<'c>, call: Ca
         .map(|(name, model)| entry(name, model))
         .collect();
     let answer = match local::attempt(house, &mut client, &call, &Route::Local).await {
-        Local::Accepted(answer) if answer.head.status == 200 || answer.head.status == 404 => answer,
         // Some engines refuse every path while they load.
-        Local::Accepted(answer) if answer.head.status == 503 => {
-            return configured(client, 503, name.as_deref(), &entries).await;
-        }
+        Local::Accepted(answer) if matches!(answer.head.status, 200 | 404 | 503) => answer,
         Local::Accepted(answer) => return client.relay(house, answer, call.held).await,
         Local::Broken(fault) => return client.fault(fault).await,
-        Local::Refused(refused) => return configured(client, refused.status, name.as_deref(), &entries).await,
+        Local::Refused(refused) => {
+            let down = refused.meaning.trigger != Trigger::Saturated;
+            return match models::merge(b"", 503, name.as_deref(), &entries).filter(|_| down) {
+                Some(list) => ours(client, list).await,
+                None => client.restore(refused, Disclosure::Local).await,
+            };
+        }
     };
     let status = answer.head.status;
-    match body(house, &mut client, answer).await {
-        Some(body) => match models::merge(&body, status, name.as_deref(), &entries) {
-            Some(merged) => list(client, 200, merged).await,
-            None => list(client, status, body).await,
-        },
-        None => client.fault(local::Fault::Engine(ErrorAnswer::engine_protocol())).await,
-    }
-}
-
-/// The engine is not there: what is configured.
-async fn configured(client: Client<'_>, status: u16, name: Option<&str>, entries: &[Entry]) -> Served {
-    match models::merge(b"", 404, name, entries) {
-        Some(merged) => list(client, 200, merged).await,
+    let Read { framed, plain, until_close } = match read(house, &mut client, answer).await {
+        Ok(read) => read,
+        Err(fault) => return client.fault(fault).await,
+    };
+    match models::merge(&plain, status, name.as_deref(), &entries) {
+        Some(list) => ours(client, list).await,
+        // Nothing to add, or not a list: the engine's answer stands as it came.
         None => {
-            let answer = if status == 503 { ErrorAnswer::provisioning() } else { ErrorAnswer::engine_unreachable() };
-            client.fault(local::Fault::Engine(answer)).await
+            let head = std::mem::take(&mut client.connection.answer_head);
+            let client = if until_close { client.closing() } else { client };
+            client.collected(status, head, framed).await
         }
     }
 }
 
-async fn list(client: Client<'_>, status: u16, body: Vec<u8>) -> Served {
-    let head = format!(
-        "HTTP/1.1 {status} {}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n",
-        reason(status),
-        body.len()
-    );
-    client.collected(status, head.into_bytes(), body).await
+async fn ours(client: Client<'_>, list: Vec<u8>) -> Served {
+    let mut head = b"HTTP/1.1 200 OK\r\n".to_vec();
+    disclose::line(&mut head, "Content-Type", names::JSON);
+    disclose::line(&mut head, "Content-Length", &list.len().to_string());
+    date(&mut head);
+    client.collected(200, head, list).await
+}
+
+/// The engine's list: as it was framed, and as it reads.
+struct Read {
+    framed: Vec<u8>,
+    plain: Vec<u8>,
+    until_close: bool,
 }
 
 /// Reads the engine's list to its end.
-async fn body(house: &House, client: &mut Client<'_>, mut answer: local::Answer) -> Option<Vec<u8>> {
+async fn read(house: &House, client: &mut Client<'_>, mut answer: local::Answer) -> Result<Read, Fault> {
+    let malformed = || Fault::Engine(ErrorAnswer::engine_protocol());
     let mut framing = answer.head.framing;
     let mut seen = 0;
-    client.connection.deadline.arm(house.engine.idle_ms);
+    client.connection.deadline.arm(house.engine.idle_ms.min(client.first_byte_ms(house)));
     loop {
-        seen += framing.feed(&answer.body[seen..]).ok()?;
+        seen += framing.feed(&answer.body[seen..]).map_err(|_| malformed())?;
         if framing.is_complete() {
             break;
         }
         if seen > MOST_LIST_BYTES {
-            return None;
+            return Err(malformed());
         }
-        if !local::more(&mut answer, client.connection).await.ok()? {
+        if !local::more(&mut answer, client.connection).await? {
             if framing.until_close() {
                 break;
             }
-            return None;
+            return Err(Fault::Engine(ErrorAnswer::engine_reset()));
         }
     }
-    let local::Answer { engine, head, mut body, .. } = answer;
-    if head.keep_alive && !framing.until_close() && seen == body.len() {
+    let local::Answer { engine, head, body: mut framed, .. } = answer;
+    let until_close = framing.until_close();
+    if head.keep_alive && !until_close && seen == framed.len() {
         house.engine.keep(engine, &house.clock);
     }
-    body.truncate(seen);
+    framed.truncate(seen);
+    let mut plain = Vec::new();
     if matches!(head.framing, Framing::Chunked(_)) {
-        let mut plain = Vec::new();
-        Dechunk::new().feed(&body, &mut plain, MOST_LIST_BYTES).ok()?;
-        return Some(plain);
+        Dechunk::new().feed(&framed, &mut plain, MOST_LIST_BYTES).map_err(|_| malformed())?;
+    } else {
+        plain.clone_from(&framed);
     }
-    Some(body)
+    Ok(Read { framed, plain, until_close })
 }
 
 fn entry(name: &str, model: &Model) -> Entry {

@@ -8,7 +8,7 @@ use crate::local::Answer;
 use crate::stream_io;
 use crate::telemetry::Exchange;
 use pingora_core::protocols::Stream;
-use spillway_filters::disclose::Disclosure;
+use spillway_filters::disclose::{self, Disclosure};
 use spillway_filters::wire::chunk::Framing;
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -37,31 +37,42 @@ pub(crate) fn local<'c>(
     held: Held,
     keep_alive: bool,
 ) -> impl Future<Output = Served> + 'c {
-    let Answer { engine, head, body, room } = answer;
+    let Answer { engine, head, mut body, room } = answer;
     let mut framing = head.framing;
-    let engine_keeps = head.keep_alive && !framing.until_close();
-    let keep_alive = keep_alive && !framing.until_close();
+    let rechunked = framing.until_close();
+    if rechunked {
+        // Towards the caller the end is said, so that a cut answer cannot be taken for a whole one.
+        disclose::line(&mut connection.answer_head, "Transfer-Encoding", "chunked");
+    }
     Disclosure::Local.write(&mut connection.answer_head);
     finish_head(&mut connection.answer_head, keep_alive);
     let first = framing.feed(&body);
+    let surplus = first.is_ok_and(|first| first < body.len());
+    if let Ok(first) = first {
+        body.truncate(first);
+        if rechunked {
+            body = chunk(&body);
+        }
+    }
     connection.deadline.arm(house.engine.idle_ms);
     async move {
         let mut engine = engine;
-        let Ok(first) = first else { return cut(log) };
-        let surplus = first < body.len();
+        if first.is_err() {
+            return cut(log);
+        }
         let Connection { stream, deadline, answer_head, .. } = &mut *connection;
-        if Connection::write(stream, deadline, answer_head, &body[..first]).await.is_err() {
+        if Connection::write(stream, deadline, answer_head, &body).await.is_err() {
             log.client_gone();
             return Served::Close;
         }
+        let mut engine_keeps = head.keep_alive && !rechunked && !surplus;
         if framing.is_complete() {
             reuse(connection, held);
         } else {
             drop((held, body));
             connection.release_buffers();
             match rest(house.engine.idle_ms, &mut engine, connection, &mut framing).await {
-                Ok(()) if framing.until_close() => return Served::Close,
-                Ok(()) => {}
+                Ok(surplus) => engine_keeps &= !surplus,
                 Err(Stopped::Client) => {
                     log.client_gone();
                     return Served::Close;
@@ -70,12 +81,32 @@ pub(crate) fn local<'c>(
             }
         }
         drop(room);
-        if engine_keeps && !surplus {
+        if engine_keeps {
             house.engine.keep(engine, &house.clock);
         }
         if keep_alive { Served::Keep } else { Served::Close }
     }
 }
+
+/// One chunk of a chunked body; nothing for no bytes.
+pub(crate) fn chunk(data: &[u8]) -> Vec<u8> {
+    let mut out = Vec::new();
+    append_chunk(&mut out, data);
+    out
+}
+
+/// Appends `data` as one chunk; nothing when there is none.
+pub(crate) fn append_chunk(out: &mut Vec<u8>, data: &[u8]) {
+    if !data.is_empty() {
+        out.reserve(data.len() + 20);
+        out.extend_from_slice(format!("{:x}\r\n", data.len()).as_bytes());
+        out.extend_from_slice(data);
+        out.extend_from_slice(b"\r\n");
+    }
+}
+
+/// The end of a chunked body.
+pub(crate) const LAST_CHUNK: &[u8] = b"0\r\n\r\n";
 
 /// Reads the next request into the same buffer, unless it is large or pipelined bytes are waiting.
 fn reuse(connection: &mut Connection, held: Held) {
@@ -100,19 +131,19 @@ enum Stopped {
     Engine,
 }
 
-/// Relays what follows. No buffer is owned while nothing is pending: bytes pass through the thread's read buffer.
+/// Relays what follows; true when the engine sent more than its answer. No buffer is owned while nothing is pending: bytes pass through the thread's read buffer.
 async fn rest(
     idle_ms: u64,
     engine: &mut Stream,
     connection: &mut Connection,
     framing: &mut Framing,
-) -> Result<(), Stopped> {
+) -> Result<bool, Stopped> {
     let mut pending = Pending::default();
     poll_fn(|cx| {
         loop {
             match step(engine, connection, framing, &mut pending, cx) {
                 Poll::Ready(Ok(Step::Progress)) => connection.deadline.arm(idle_ms),
-                Poll::Ready(Ok(Step::Over)) => return Poll::Ready(Ok(())),
+                Poll::Ready(Ok(Step::Over)) => return Poll::Ready(Ok(pending.surplus)),
                 Poll::Ready(Err(stopped)) => return Poll::Ready(Err(stopped)),
                 Poll::Pending => {
                     if pending.flush && Pin::new(&mut connection.stream).poll_flush(cx).is_ready() {
@@ -136,6 +167,10 @@ struct Pending {
     bytes: Vec<u8>,
     written: usize,
     flush: bool,
+    /// Bytes stood behind the end of the answer.
+    surplus: bool,
+    /// The body ended with the engine's connection.
+    closed: bool,
 }
 
 enum Step {
@@ -159,7 +194,7 @@ fn step(
     }
     pending.bytes = Vec::new();
     pending.written = 0;
-    if framing.is_complete() {
+    if framing.is_complete() || pending.closed {
         let flushed = ready!(Pin::new(&mut connection.stream).poll_flush(cx));
         return Poll::Ready(flushed.map(|()| Step::Over).map_err(|_| Stopped::Client));
     }
@@ -179,11 +214,22 @@ fn pass(
     bytes: &[u8],
 ) -> Result<Step, Stopped> {
     if bytes.is_empty() {
-        return if framing.until_close() { Ok(Step::Over) } else { Err(Stopped::Engine) };
+        if !framing.until_close() {
+            return Err(Stopped::Engine);
+        }
+        pending.closed = true;
+        pending.bytes.extend_from_slice(LAST_CHUNK);
+        return Ok(Step::Progress);
     }
     let used = framing.feed(bytes).map_err(|_| Stopped::Engine)?;
+    if framing.until_close() {
+        append_chunk(&mut pending.bytes, bytes);
+        pending.flush = true;
+        return Ok(Step::Progress);
+    }
     if used < bytes.len() {
-        // Bytes behind the end of an answer: the answer is whole, the connection is not to be trusted.
+        // The answer is whole; the connection is not to be trusted.
+        pending.surplus = true;
         pending.bytes.extend_from_slice(&bytes[..used]);
         return Ok(Step::Progress);
     }

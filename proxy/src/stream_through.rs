@@ -1,32 +1,41 @@
 //! How does a body pass that is too large to hold? Unheld and only to the engine: such a request can never be bridged.
 
+use crate::budget::Share;
 use crate::client::{Client, Served};
 use crate::connection::{Connection, Ended};
 use crate::held::Held;
 use crate::house::House;
 use crate::intake::{self, Rejection, Upload};
-use crate::local::{Answer, Fault};
+use crate::local::{self, Answer, Fault};
+use crate::relay::{LAST_CHUNK, append_chunk};
 use crate::stream_io;
 use pingora_core::protocols::Stream;
 use spillway_filters::error_answer::ErrorAnswer;
 use spillway_filters::wire::RejectKind;
 use spillway_filters::wire::request::{self, Method, RequestHead};
-use spillway_filters::wire::response::{self, ResponseHead, ResponseVerdict};
+use spillway_filters::wire::response::ResponseHead;
 use std::future::poll_fn;
 use std::task::Poll;
 
 /// Sends a request on as it arrives, and relays the answer.
-pub(crate) async fn serve<'c>(house: &'c House, mut client: Client<'c>, head: RequestHead, upload: Upload) -> Served {
+///
+/// The connection ends with the answer, unless the whole body was passed on: what is left of one must not be taken for the next request.
+pub(crate) async fn serve<'c>(house: &'c House, client: Client<'c>, mut head: RequestHead, upload: Upload) -> Served {
+    let wants_more = client.wants_more();
+    let mut client = client.closing();
     let Ok(room) = house.engine.room() else {
         return client.fault(Fault::Engine(ErrorAnswer::queue_full())).await;
     };
     // A new connection: nothing can be sent again if an idle one turns out to be closed.
-    let Ok(mut engine) = house.engine.connect().await else {
-        let answer =
-            if house.engine.was_reached() { ErrorAnswer::engine_unreachable() } else { ErrorAnswer::provisioning() };
-        return client.fault(Fault::Engine(answer)).await;
+    let mut engine = match local::connect(house, client.connection).await {
+        Ok(engine) => engine,
+        Err(local::NotConnected::Fault(fault)) => return client.fault(fault).await,
+        Err(local::NotConnected::Unreached(reason)) => {
+            let (_, answer) = local::unreached(house, reason);
+            return client.fault(Fault::Engine(answer)).await;
+        }
     };
-    if let Err(rejection) = intake::continue_if_asked(&mut client, &head).await {
+    if let Err(rejection) = intake::continue_if_asked(&mut client, &mut head).await {
         return client.reject(rejection).await;
     }
     let mut body = Vec::new();
@@ -35,9 +44,8 @@ pub(crate) async fn serve<'c>(house: &'c House, mut client: Client<'c>, head: Re
             client.connection.deadline.arm(house.engine.idle_ms);
             let mut answer_head = answer_head;
             answer_head.keep_alive &= whole;
+            let client = client.going_on(wants_more && whole);
             let answer = Answer { engine, head: answer_head, body, room };
-            // What the caller still sends of an unread body has no meaning as a next request.
-            let client = if whole { client } else { client.closing() };
             client.relay(house, answer, Held::in_place(Vec::new(), 0..0, None)).await
         }
         Err(Stop::Rejected(rejection)) => client.reject(rejection).await,
@@ -57,6 +65,10 @@ struct Source {
     sent: usize,
     left: u64,
     over: bool,
+    /// The engine stopped reading: what it has is not the whole body.
+    broken: bool,
+    /// What the decoded beginning takes of the budget of held bytes, until it is sent.
+    share: Option<Share>,
 }
 
 async fn exchange(
@@ -72,27 +84,33 @@ async fn exchange(
     client.connection.deadline.arm(house.body_timeout_ms);
     loop {
         match step(client.connection, &mut source, engine, body).await? {
-            Step::Answer => match response::parse(body, is_head, &mut client.connection.answer_head) {
-                ResponseVerdict::NeedMore => {}
-                ResponseVerdict::Informational { len, .. } => {
-                    body.drain(..len);
-                }
-                ResponseVerdict::Bad(_) => return Err(Stop::Fault(Fault::Engine(ErrorAnswer::engine_protocol()))),
-                ResponseVerdict::Head(head) => {
-                    body.drain(..head.len);
-                    let whole = source.over && source.sent == source.ready.len();
+            Step::Answer => {
+                if let Some(head) = parse(body, is_head, client.connection)? {
+                    let whole = source.over && source.sent == source.ready.len() && !source.broken;
                     return Ok((head, whole));
                 }
-            },
+            }
             Step::Read => {
                 advance(&mut source, client.connection)?;
                 client.connection.deadline.arm(house.body_timeout_ms);
             }
             Step::Sent => {
+                if source.over {
+                    client.whole();
+                }
                 let wait = if source.over { client.first_byte_ms(house) } else { house.body_timeout_ms };
                 client.connection.deadline.arm(wait);
             }
         }
+    }
+}
+
+/// Parses the answer's head off the front of `body`; interim answers are dropped.
+fn parse(body: &mut Vec<u8>, is_head: bool, connection: &mut Connection) -> Result<Option<ResponseHead>, Stop> {
+    match local::parse(body, is_head, &mut connection.answer_head) {
+        None => Ok(None),
+        Some(Ok(head)) => Ok(Some(head)),
+        Some(Err(_)) => Err(Stop::Fault(Fault::Engine(ErrorAnswer::engine_protocol()))),
     }
 }
 
@@ -103,17 +121,18 @@ fn begin(connection: &mut Connection, head: &RequestHead, upload: Upload, prefix
         Upload::Length(length) => request::finish_fixed(&mut ready, *length),
         Upload::Chunked { .. } => request::finish_chunked(&mut ready),
     }
-    let mut source = Source { upload, ready, sent: 0, left: 0, over: false };
+    let mut source = Source { upload, ready, sent: 0, left: 0, over: false, broken: false, share: None };
     let rest = connection.inbox.split_off(head.len);
     connection.inbox = rest;
     match &mut source.upload {
         Upload::Length(length) => source.left = *length,
-        Upload::Chunked { decoded, unread, done, .. } => {
+        Upload::Chunked { decoded, unread, done, share, .. } => {
+            source.share = share.take();
             let first = std::mem::take(decoded);
             connection.inbox = std::mem::take(unread);
-            chunk(&mut source.ready, &first);
+            append_chunk(&mut source.ready, &first);
             if *done {
-                source.ready.extend_from_slice(b"0\r\n\r\n");
+                source.ready.extend_from_slice(LAST_CHUNK);
                 source.over = true;
             }
         }
@@ -122,21 +141,15 @@ fn begin(connection: &mut Connection, head: &RequestHead, upload: Upload, prefix
     Ok(source)
 }
 
-fn chunk(out: &mut Vec<u8>, data: &[u8]) {
-    if !data.is_empty() {
-        out.extend_from_slice(format!("{:x}\r\n", data.len()).as_bytes());
-        out.extend_from_slice(data);
-        out.extend_from_slice(b"\r\n");
-    }
-}
-
 /// Moves what has arrived into what is to be sent.
 fn advance(source: &mut Source, connection: &mut Connection) -> Result<(), Stop> {
     if source.over {
         return Ok(());
     }
     if source.sent == source.ready.len() {
-        source.ready.clear();
+        // The first piece may be as large as the limit; its memory is not kept for the rest of the upload.
+        source.ready = Vec::new();
+        source.share = None;
         source.sent = 0;
     }
     match &mut source.upload {
@@ -155,9 +168,9 @@ fn advance(source: &mut Source, connection: &mut Connection) -> Result<(), Stop>
                 Stop::Rejected(Rejection::Answer { answer, close: true })
             })?;
             connection.inbox.drain(..used);
-            chunk(&mut source.ready, &plain);
+            append_chunk(&mut source.ready, &plain);
             if done {
-                source.ready.extend_from_slice(b"0\r\n\r\n");
+                source.ready.extend_from_slice(LAST_CHUNK);
                 source.over = true;
             }
         }
@@ -197,6 +210,7 @@ async fn step(
                 Poll::Ready(Err(_)) => {
                     source.sent = source.ready.len();
                     source.over = true;
+                    source.broken = true;
                     return Poll::Ready(Ok(Step::Sent));
                 }
                 Poll::Pending if progress => return Poll::Ready(Ok(Step::Sent)),

@@ -201,7 +201,11 @@ impl Access {
         let mut waiting = self.waiting.lock();
         let full = waiting.len() >= MOST_WAITING;
         let written = !full
-            && if self.text { line.text(&mut waiting).is_ok() } else { serde_json::to_writer(&mut *waiting, &line).is_ok() };
+            && if self.text {
+                line.text(&mut waiting).is_ok()
+            } else {
+                serde_json::to_writer(&mut *waiting, &line).is_ok()
+            };
         if !written {
             self.dropped.fetch_add(1, Ordering::Relaxed);
             return;
@@ -246,7 +250,8 @@ fn is_text(format: LogFormat) -> bool {
 
 /// Starts the log of the process itself, on stderr.
 pub fn start(format: LogFormat) {
-    let builder = tracing_subscriber::fmt().with_writer(std::io::stderr).with_target(false).with_max_level(tracing::Level::INFO);
+    let builder =
+        tracing_subscriber::fmt().with_writer(std::io::stderr).with_target(false).with_max_level(tracing::Level::INFO);
     // A second start, in a test, keeps the first.
     let _ = if is_text(format) { builder.try_init() } else { builder.json().flatten_event(true).try_init() };
 }

@@ -20,6 +20,7 @@ use spillway_filters::disclose;
 use spillway_filters::names;
 use spillway_filters::shape;
 use spillway_filters::upstream_status;
+use spillway_policies::breaker::Outcome;
 use spillway_policies::verdict::Plan;
 use spillway_policies::{Cause, Class, Failure, Surface};
 use std::sync::Arc;
@@ -30,6 +31,8 @@ const MOST_ERROR_BYTES: usize = 64 * 1024;
 /// Most bytes of a buffered answer: generation, and everything else (contract section 5).
 const MOST_TEXT_BYTES: usize = 32 * 1024 * 1024;
 const MOST_ANSWER_BYTES: usize = 64 * 1024 * 1024;
+/// With less than this left of the budget of both legs an attempt would only cost the upstream.
+const LEAST_TIME: Duration = Duration::from_millis(250);
 /// How long an upstream connection waits for its next call.
 const POOL_IDLE: Duration = Duration::from_secs(4);
 
@@ -78,6 +81,9 @@ pub(crate) async fn attempt(
     takes(&call, plan)?;
     let outlet = house.outlets.get(upstream.name.as_str()).ok_or(failure(Cause::Unsupported, Class::Final))?;
     let budget = Duration::from_millis(client.budget_ms(house));
+    if budget < LEAST_TIME {
+        return Err(failure(Cause::Timeout, Class::Unavailable));
+    }
     let started = std::time::Instant::now();
     // The upstream's own limits and the budget apply from here on; the deadline of the connection is for its other waits.
     client.connection.deadline.arm(0);
@@ -110,11 +116,14 @@ async fn ask(outlet: &Arc<Outlet>, call: Call, plan: &Plan<'_>, budget: Duration
     match primed(outlet, call, plan, budget, bearer).await {
         Ok(Primed::Stream(stream)) => Ok(Primed::Stream(Box::new(stream.admitted(pass)))),
         Ok(buffered) => {
-            pass.settle(spillway_policies::breaker::Outcome::Answered);
+            pass.settle(Outcome::Answered);
             Ok(buffered)
         }
         Err(failure) => {
-            pass.settle(failure.outcome());
+            // Our own budget running out says nothing about the upstream.
+            let limits = &plan.remote.upstream.timeouts;
+            let own = failure.cause == Cause::Timeout && budget.as_millis() < u128::from(limits.first_byte_ms);
+            pass.settle(if own { Outcome::Cancelled } else { failure.outcome() });
             Err(failure)
         }
     }
@@ -128,14 +137,15 @@ async fn primed(
     bearer: Option<String>,
 ) -> Result<Primed, Failure> {
     let limits = &plan.remote.upstream.timeouts;
-    let first_byte = Duration::from_millis(limits.first_byte_ms).min(budget);
-    let until_primed = tokio::time::Instant::now() + first_byte;
+    let started = tokio::time::Instant::now();
+    let until_primed = started + Duration::from_millis(limits.first_byte_ms).min(budget);
+    let until_whole = started + Duration::from_millis(limits.total_ms).min(budget);
     let timeout = failure(Cause::Timeout, Class::Unavailable);
     let deadline = |step| async move { tokio::time::timeout_at(until_primed, step).await.map_err(|_| timeout)? };
 
     let peer = deadline(Box::pin(outlet.peer())).await?;
     let request = request::build(&call, plan, bearer)?;
-    let (surface, stream) = (plan.surface, call.details.stream);
+    let (surface, stream) = (plan.surface, call.details().stream);
     let shown = Shown::of(&call);
     let (body, share) = call.held.into_body();
     let sending = send(outlet, &peer, request.header, request.pieces, body);
@@ -145,8 +155,7 @@ async fn primed(
 
     let head = session.response_header().ok_or(failure(Cause::InvalidAnswer, Class::Final))?.clone();
     if !matches!(head.status.as_u16(), 200 | 201) {
-        let rejected = rejected(&mut session, &head);
-        return Err(tokio::time::timeout_at(until_primed, rejected).await.unwrap_or(timeout));
+        return Err(rejected(&mut session, &head, until_primed).await);
     }
     if header(&head, "content-encoding").is_some_and(|coding| !coding.eq_ignore_ascii_case(b"identity")) {
         return Err(failure(Cause::InvalidAnswer, Class::Final));
@@ -158,9 +167,8 @@ async fn primed(
         let stream = RemoteStream::new(session, outlet.clone(), peer, surface, shown, limits);
         return stream.primed(until_primed).await.map(|stream| Primed::Stream(Box::new(stream)));
     }
-    let total = Duration::from_millis(limits.total_ms).min(budget);
     let whole = buffered(&mut session, &head, surface, &shown);
-    let primed = tokio::time::timeout(total, Box::pin(whole)).await.map_err(|_| timeout)??;
+    let primed = tokio::time::timeout_at(until_whole, Box::pin(whole)).await.map_err(|_| timeout)??;
     outlet.keep(session, &peer, POOL_IDLE).await;
     Ok(primed)
 }
@@ -174,6 +182,7 @@ pub(crate) struct Shown {
     created_s: u64,
     wants_json: bool,
     inputs: Option<usize>,
+    choices: Option<usize>,
     top_n: Option<usize>,
 }
 
@@ -182,12 +191,13 @@ impl Shown {
         Self {
             model: call.model.clone(),
             id: outlet::fresh_id(call.surface),
-            include_reasoning: call.details.include_reasoning,
-            include_usage: call.details.include_usage,
+            include_reasoning: call.details().include_reasoning,
+            include_usage: call.details().include_usage,
             created_s: unix_s(),
             wants_json: request::wants_json(call),
-            inputs: call.details.inputs,
-            top_n: call.details.top_n,
+            inputs: call.details().inputs,
+            choices: call.details().choices,
+            top_n: call.details().top_n,
         }
     }
 
@@ -240,9 +250,13 @@ async fn send(
 }
 
 /// What an answer other than 200 means.
-async fn rejected(session: &mut HttpSession, head: &ResponseHeader) -> Failure {
+async fn rejected(session: &mut HttpSession, head: &ResponseHeader, until: tokio::time::Instant) -> Failure {
     let status = head.status.as_u16();
-    let body = if status >= 400 { collect(session, MOST_ERROR_BYTES).await.unwrap_or_default() } else { Vec::new() };
+    // The status is known: a body that stalls or breaks off only has no code.
+    let body = match tokio::time::timeout_at(until, collect(session, MOST_ERROR_BYTES)).await {
+        Ok(Ok(body)) if status >= 400 => body,
+        _ => Vec::new(),
+    };
     upstream_status::classify(
         status,
         header(head, "retry-after"),
@@ -282,7 +296,7 @@ async fn buffered(
         names::MSGPACK => Content::Msgpack,
         _ => Content::Text,
     };
-    let expected = Expected { shown: shown.dress(), items: shown.inputs, top_n: shown.top_n };
+    let expected = Expected { shown: shown.dress(), items: shown.inputs, choices: shown.choices, top_n: shown.top_n };
     let body = answer::check(surface, content, &body, &expected)?.into_owned();
     Ok(Primed::Buffered { content_type, body })
 }

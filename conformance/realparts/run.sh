@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# The real-parts stage: Spillway between real clients (sie-sdk, the OpenAI client) and real engines (sie-server,
+# llama-server). Installs the parts, then proves the promises of check.py.
+#
+#   run.sh [SPILLWAY]     SPILLWAY is the binary to test; default: the newest in target/{dist,release,debug}, else it is built
+#
+# Exit 0: every check passed. Exit 1: a check failed, or a part could not be installed.
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+root=$(cd "$here/../.." && pwd)
+target=${CARGO_TARGET_DIR:-$root/target}
+
+binary=${1:-}
+if [ -z "$binary" ]; then
+  binary=$(ls -t "$target"/{dist,release,debug}/spillway 2>/dev/null | head -n 1 || true)
+fi
+if [ -z "$binary" ]; then
+  # shellcheck source=.ci/cmake.sh
+  . "$root/.ci/cmake.sh"
+  (cd "$root" && cargo build -p spillway)
+  binary=$target/debug/spillway
+fi
+if [ ! -x "$binary" ]; then echo "no such binary: $binary" >&2; exit 1; fi
+
+bash "$here/setup.sh"
+parts=${SPILLWAY_PARTS:-${XDG_CACHE_HOME:-$HOME/.cache}/spillway/parts}
+# The folder stays as it was checked out.
+export PYTHONDONTWRITEBYTECODE=1
+exec "$parts/python/bin/python" "$here/check.py" --parts "$parts" "$(realpath "$binary")"

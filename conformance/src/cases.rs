@@ -1,0 +1,113 @@
+//! Which rules does the suite prove? One file each, named for its rule.
+
+use crate::case::Case;
+
+mod answer_is_shaped_like_a_local_one;
+mod bad_json_400;
+mod bad_remote_header_400;
+mod body_over_limit_413;
+mod caller_cannot_spoof_disclosure;
+mod client_error_is_never_retried;
+mod client_leaves_cancels_both_legs;
+mod close_delimited_answer;
+mod cold_start_hands_back;
+mod connect_refused_is_provisioning;
+mod dripped_head_408;
+mod early_refusal_is_heard;
+mod engine_refusal_shapes;
+mod events_flushed_at_once;
+mod expect_continue;
+mod explicit_profile_is_honoured;
+mod extra_bytes_poison_nobody;
+mod first_byte_budget_bounds_both_legs;
+mod forbid_is_never_bridged;
+mod head_request_has_no_body;
+mod held_bytes_budget_503;
+mod http10_client_served_locally;
+mod in_stream_error_after_first_byte;
+mod interim_answers_are_skipped;
+mod invalid_upstream_answer_restores;
+mod keepalive_reuse_and_stale_engine_connection;
+mod model_not_found_passes_through;
+mod models_list_has_routing;
+mod msgpack_is_bridged;
+mod no_caller_header_travels;
+mod no_fallback_after_first_byte;
+mod nothing_runs_twice;
+mod original_refusal_restored;
+mod pipelined_requests_answered_in_order;
+mod rate_cap_restores;
+mod readyz_livez;
+mod redirect_is_refused;
+mod remote_only_never_touches_local;
+mod secret_never_appears;
+mod sigterm_drains;
+mod stream_primes_on_content;
+mod switch_off;
+mod trigger_list_is_obeyed;
+mod unix_sockets;
+mod unknown_model_passes_untouched;
+mod upstream_failure_restores;
+mod websocket_upgrade_tunnels;
+
+/// Every case, by name.
+pub const ALL: &[Case] = &[
+    answer_is_shaped_like_a_local_one::CASE,
+    bad_json_400::CASE,
+    bad_remote_header_400::CASE,
+    body_over_limit_413::CASE,
+    caller_cannot_spoof_disclosure::CASE,
+    client_error_is_never_retried::CASE,
+    client_leaves_cancels_both_legs::CASE,
+    close_delimited_answer::CASE,
+    cold_start_hands_back::CASE,
+    connect_refused_is_provisioning::CASE,
+    dripped_head_408::CASE,
+    early_refusal_is_heard::CASE,
+    engine_refusal_shapes::CASE,
+    events_flushed_at_once::CASE,
+    expect_continue::CASE,
+    explicit_profile_is_honoured::CASE,
+    extra_bytes_poison_nobody::CASE,
+    first_byte_budget_bounds_both_legs::CASE,
+    forbid_is_never_bridged::CASE,
+    head_request_has_no_body::CASE,
+    held_bytes_budget_503::CASE,
+    http10_client_served_locally::CASE,
+    in_stream_error_after_first_byte::CASE,
+    interim_answers_are_skipped::CASE,
+    invalid_upstream_answer_restores::CASE,
+    keepalive_reuse_and_stale_engine_connection::CASE,
+    model_not_found_passes_through::CASE,
+    models_list_has_routing::CASE,
+    msgpack_is_bridged::CASE,
+    no_caller_header_travels::CASE,
+    no_fallback_after_first_byte::CASE,
+    nothing_runs_twice::CASE,
+    original_refusal_restored::CASE,
+    pipelined_requests_answered_in_order::CASE,
+    rate_cap_restores::CASE,
+    readyz_livez::CASE,
+    redirect_is_refused::CASE,
+    remote_only_never_touches_local::CASE,
+    secret_never_appears::CASE,
+    sigterm_drains::CASE,
+    stream_primes_on_content::CASE,
+    switch_off::CASE,
+    trigger_list_is_obeyed::CASE,
+    unix_sockets::CASE,
+    unknown_model_passes_untouched::CASE,
+    upstream_failure_restores::CASE,
+    websocket_upgrade_tunnels::CASE,
+];
+
+#[cfg(test)]
+mod tests {
+    use super::ALL;
+
+    #[test]
+    fn names_are_sorted_and_every_rule_is_a_sentence() {
+        assert!(ALL.windows(2).all(|pair| pair[0].name < pair[1].name));
+        assert!(ALL.iter().all(|case| case.clause.len() > 40));
+    }
+}
