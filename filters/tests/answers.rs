@@ -9,7 +9,13 @@ use spillway_policies::{Cause, Class, Failure, Surface};
 const INVALID: Failure = Failure::new(Cause::InvalidAnswer, Class::Final);
 
 const EXPECTED: Expected<'_> = Expected {
-    shown: Shown { model: "public/m", id: "fresh-1", created_s: 1_750_000_000, include_reasoning: false, include_usage: true },
+    shown: Shown {
+        model: "public/m",
+        id: "fresh-1",
+        created_s: 1_750_000_000,
+        include_reasoning: false,
+        include_usage: true,
+    },
     items: None,
     choices: Some(1),
     top_n: None,
@@ -239,7 +245,8 @@ fn chat_shows_what_is_the_callers() {
     let called = r#"{"choices":[{"index":0,"message":{"role":"assistant","tool_calls":[{"id":"c"}]},"finish_reason":"tool_calls"}],"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}}"#;
     let shown = json(Surface::Chat, called, &EXPECTED).expect("it is valid");
     assert!(shown.contains(r#""tool_calls":[{"id":"c"}]"#));
-    let without = called.replace(r#""usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}"#, r#""usage":null"#);
+    let without =
+        called.replace(r#""usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}"#, r#""usage":null"#);
     assert_eq!(json(Surface::Chat, &without, &EXPECTED), Err(INVALID), "usage is exact or the answer is not valid");
     let two = Expected { choices: Some(2), ..EXPECTED };
     assert_eq!(json(Surface::Chat, called, &two), Err(INVALID), "two choices were asked for");
@@ -247,8 +254,7 @@ fn chat_shows_what_is_the_callers() {
 
 #[test]
 fn completions_and_responses_get_their_ids() {
-    let body =
-        r#"{"id":"up","model":"up","choices":[{"index":0,"text":"h","finish_reason":"length","logprobs":null}],"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}}"#;
+    let body = r#"{"id":"up","model":"up","choices":[{"index":0,"text":"h","finish_reason":"length","logprobs":null}],"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}}"#;
     let shown = r#"{"id":"fresh-1","object":"text_completion","created":1750000000,"model":"public/m","choices":[{"index":0,"text":"h","finish_reason":"length","logprobs":null}],"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}}"#;
     assert_eq!(json(Surface::Completions, body, &EXPECTED).as_deref(), Ok(shown));
     let body = r#"{"id":"up","object":"response","error":null,"status":"completed","model":"up","output":[{"type":"message"}]}"#;

@@ -10,8 +10,13 @@ use spillway_policies::{Cause, Class, Failure, Surface};
 
 const BROKEN: Failure = Failure::new(Cause::StreamError, Class::Final);
 
-const SHOWN: Shown<'_> =
-    Shown { model: "public/m", id: "chatcmpl-1", created_s: 1_750_000_000, include_reasoning: false, include_usage: true };
+const SHOWN: Shown<'_> = Shown {
+    model: "public/m",
+    id: "chatcmpl-1",
+    created_s: 1_750_000_000,
+    include_reasoning: false,
+    include_usage: true,
+};
 
 fn event(data: &str) -> Event {
     Event { name: None, data: data.into() }

@@ -27,7 +27,8 @@ pub(crate) struct Engine {
     /// Milliseconds between two pieces of an answer.
     pub(crate) idle_ms: u64,
     address: config::Address,
-    connect_ms: u64,
+    /// Milliseconds until a connection stands.
+    pub(crate) connect_ms: u64,
     connector: TransportConnector,
     slots: Slots,
     reached: AtomicBool,
@@ -90,18 +91,18 @@ impl Engine {
         self.reached.load(Ordering::Relaxed)
     }
 
-    /// The engine has answered on another way than [`Engine::connect`].
-    pub(crate) fn reach(&self) {
-        self.reached.store(true, Ordering::Relaxed);
-    }
-
     /// A new connection. Boxed: its state is large and rarely needed.
     pub(crate) async fn connect(&self) -> Result<Stream, NoConnection> {
         let stream = Box::pin(self.open()).await?;
+        self.note_reached();
+        Ok(stream)
+    }
+
+    /// A connection was made.
+    pub(crate) fn note_reached(&self) {
         if !self.was_reached() {
             self.reached.store(true, Ordering::Relaxed);
         }
-        Ok(stream)
     }
 
     async fn open(&self) -> Result<Stream, NoConnection> {

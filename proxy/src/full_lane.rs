@@ -10,7 +10,7 @@ use crate::house::{House, Inside};
 use async_trait::async_trait;
 use bytes::Bytes;
 use pingora_core::apps::{HttpServerOptions, ServerApp as _};
-use pingora_core::protocols::Stream;
+use pingora_core::protocols::{Digest, Stream};
 use pingora_core::server::ShutdownWatch;
 use pingora_core::server::configuration::ServerConf;
 use pingora_core::upstreams::peer::HttpPeer;
@@ -28,6 +28,7 @@ use spillway_policies::routing::{Barred, Route};
 use spillway_policies::{Consent, Surface};
 use std::borrow::Cow;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// How much of a body is looked at for its model. pingora replays what was read before, up to 64 KiB.
 const MOST_READ: usize = 48 * 1024;
@@ -45,31 +46,40 @@ const DISCLOSURE: [&str; 6] = [
 /// The full lane as the front listener sees it.
 pub(crate) struct FullLane {
     app: Arc<HttpProxy<Sidecar>>,
+    /// How long a caller may take until its first bytes tell which HTTP it speaks.
+    first_bytes: Duration,
 }
 
 impl FullLane {
     pub(crate) fn new(house: Arc<House>) -> Self {
+        let first_bytes = Duration::from_millis(house.idle_timeout_ms);
         let mut app = http_proxy(&Arc::new(ServerConf::default()), Sidecar { house });
         let mut options = HttpServerOptions::default();
         options.h2c = true;
         app.server_options = Some(options);
-        Self { app: Arc::new(app) }
+        Self { app: Arc::new(app), first_bytes }
+    }
+
+    /// Closes connections that wait for a request.
+    pub(crate) async fn stop(&self) {
+        self.app.cleanup().await;
     }
 
     /// Serves the rest of a connection, `read` first.
     pub(crate) async fn serve(&self, stream: Stream, read: Vec<u8>, shutdown: &ShutdownWatch) {
-        let mut next: Option<Stream> = Some(if read.is_empty() { stream } else { Box::new(Replay::new(read, stream)) });
+        let mut replay = Replay::new(read, stream);
+        let mut stop = shutdown.clone();
+        // pingora looks for the HTTP/2 preface for as long as the caller likes, drain or not.
+        tokio::select! {
+            biased;
+            begun = tokio::time::timeout(self.first_bytes, replay.begin()) => if !matches!(begun, Ok(Ok(()))) { return },
+            _ = stop.wait_for(|stop| *stop) => return,
+        }
+        let mut next: Option<Stream> = Some(Box::new(replay));
         while let Some(stream) = next {
             next = self.app.process_new(stream, shutdown).await;
         }
     }
-}
-
-/// What one exchange of this lane holds while it lasts.
-struct Here {
-    _inside: Inside,
-    /// Its place at the engine.
-    room: Option<Share>,
 }
 
 struct Sidecar {
@@ -78,66 +88,123 @@ struct Sidecar {
 
 #[async_trait]
 impl ProxyHttp for Sidecar {
-    /// Counts the exchange as in flight.
-    type CTX = Here;
+    type CTX = Passing;
 
-    fn new_ctx(&self) -> Here {
-        Here { _inside: self.house.enter(), room: None }
+    fn new_ctx(&self) -> Passing {
+        Passing { _inside: self.house.enter(), room: None, addresses: 0, tried: 0 }
     }
 
-    async fn request_filter(&self, session: &mut Session, here: &mut Here) -> Result<bool> {
+    async fn request_filter(&self, session: &mut Session, passing: &mut Passing) -> Result<bool> {
         let surface = surface_of(session.req_header());
         let consent = match consent(session.req_header(), self.house.remote_serving) {
             Ok(consent) => consent,
             Err(answer) => return answered(session, &answer, surface).await,
         };
-        if session.req_header().version == http::Version::HTTP_10 {
-            // The strict gate has seen the first request of this connection only.
+        if self.house.fast_lane {
+            // Only an HTTP/1.0 connection gets here on HTTP/1; the strict gate has seen its first request only.
             session.set_keepalive(None);
         }
-        match self.house.engine.room() {
-            Ok(room) => here.room = room,
-            Err(_) => return refused(session, &ErrorAnswer::queue_full(), surface).await,
+        if surface.is_some() && self.house.has_remote() {
+            let refused = match self.model(session, surface).await? {
+                Named::Model(model) => self.barred(&model, consent),
+                Named::No(answer) => Some(answer),
+            };
+            if let Some(answer) = refused {
+                return answered(session, &answer, surface).await;
+            }
         }
-        if surface.is_none() || !self.house.has_remote() {
-            return Ok(false);
-        }
-        match self.model(session, surface).await? {
-            Named::Model(model) => match self.barred(&model, consent) {
-                Some(answer) => answered(session, &answer, surface).await,
-                None => Ok(false),
-            },
-            Named::No(answer) => answered(session, &answer, surface).await,
-        }
+        let Ok(room) = self.house.engine.room() else {
+            write(session, &ErrorAnswer::queue_full(), surface, true).await?;
+            return Ok(true);
+        };
+        passing.room = room;
+        Ok(false)
     }
 
-    async fn upstream_peer(&self, _: &mut Session, _: &mut Here) -> Result<Box<HttpPeer>> {
+    async fn upstream_peer(&self, _: &mut Session, passing: &mut Passing) -> Result<Box<HttpPeer>> {
         let peers = self.house.engine.peers().await.map_err(|_| Error::new(ErrorType::ConnectError))?;
-        peers.into_iter().next().map(Box::new).ok_or_else(|| Error::new(ErrorType::ConnectError))
+        passing.addresses = peers.len();
+        let peer = peers.into_iter().nth(passing.tried);
+        let mut peer = peer.ok_or_else(|| Error::new(ErrorType::ConnectError))?;
+        // A connection older than the engine's own keep-alive is not used, as on the fast lane.
+        let engine = &self.house.engine;
+        peer.options.idle_timeout = Some(Duration::from_millis(engine.preset.idle_ms));
+        peer.options.connection_timeout = Some(Duration::from_millis(engine.connect_ms));
+        // pingora has one limit for every read: the first byte and the pauses behind it.
+        let first_byte_ms =
+            if engine.first_byte_ms == 0 { self.house.first_byte_budget_ms } else { engine.first_byte_ms };
+        peer.options.read_timeout = Some(Duration::from_millis(first_byte_ms.max(engine.idle_ms)));
+        Ok(Box::new(peer))
     }
 
-    async fn upstream_request_filter(&self, _: &mut Session, request: &mut RequestHeader, _: &mut Here) -> Result<()> {
+    async fn connected_to_upstream(
+        &self,
+        _: &mut Session,
+        _: bool,
+        _: &HttpPeer,
+        _: std::os::unix::io::RawFd,
+        _: Option<&Digest>,
+        _: &mut Passing,
+    ) -> Result<()> {
+        self.house.engine.note_reached();
+        Ok(())
+    }
+
+    /// The engine's name may have further addresses; nothing was sent yet.
+    fn fail_to_connect(
+        &self,
+        _: &mut Session,
+        _: &HttpPeer,
+        passing: &mut Passing,
+        mut error: Box<Error>,
+    ) -> Box<Error> {
+        passing.tried += 1;
+        error.set_retry(passing.tried < passing.addresses);
+        error
+    }
+
+    /// Nothing is sent twice: the engine may have read a request on a connection that broke.
+    fn error_while_proxy(
+        &self,
+        _: &HttpPeer,
+        _: &mut Session,
+        mut error: Box<Error>,
+        _: &mut Passing,
+        _: bool,
+    ) -> Box<Error> {
+        error.set_retry(false);
+        error
+    }
+
+    async fn upstream_request_filter(
+        &self,
+        _: &mut Session,
+        request: &mut RequestHeader,
+        _: &mut Passing,
+    ) -> Result<()> {
         for name in DISCLOSURE {
             request.remove_header(name);
         }
-        let prefix = &self.house.engine.path_prefix;
+        let prefix = self.house.engine.path_prefix.as_bytes();
         if !prefix.is_empty() {
-            let target = request.uri.path_and_query().map_or("/", http::uri::PathAndQuery::as_str);
-            let target = format!("{prefix}{target}").parse();
-            request.set_uri(target.map_err(|_| Error::new(ErrorType::InvalidHTTPHeader))?);
+            let target = [prefix, request.raw_path()].concat();
+            request.set_raw_path(&target)?;
         }
         Ok(())
     }
 
-    async fn response_filter(&self, _: &mut Session, answer: &mut ResponseHeader, _: &mut Here) -> Result<()> {
+    async fn response_filter(&self, session: &mut Session, answer: &mut ResponseHeader, _: &mut Passing) -> Result<()> {
+        if session.req_header().version == http::Version::HTTP_10 {
+            // HTTP/1.0 has no chunks: the body ends with the connection.
+            answer.remove_header("Transfer-Encoding");
+        }
         for name in DISCLOSURE {
             answer.remove_header(name);
         }
-        self.house.engine.reach();
         answer.insert_header(names::SERVED_BY, "local")
     }
 
-    async fn fail_to_proxy(&self, session: &mut Session, error: &Error, _: &mut Here) -> FailToProxy {
+    async fn fail_to_proxy(&self, session: &mut Session, error: &Error, _: &mut Passing) -> FailToProxy {
         let surface = surface_of(session.req_header());
         let answer = match error.etype() {
             ErrorType::ConnectRefused | ErrorType::ConnectError if !self.house.engine.was_reached() => {
@@ -156,9 +223,18 @@ impl ProxyHttp for Sidecar {
         FailToProxy { error_code: code, can_reuse_downstream: false }
     }
 
-    fn suppress_error_log(&self, _: &Session, _: &Here, _: &Error) -> bool {
+    fn suppress_error_log(&self, _: &Session, _: &Passing, _: &Error) -> bool {
         true
     }
+}
+
+/// One exchange on this lane, counted as in flight, and its place at the engine.
+struct Passing {
+    _inside: Inside,
+    room: Option<Share>,
+    /// How many addresses the engine has, and how many of them did not answer.
+    addresses: usize,
+    tried: usize,
 }
 
 enum Named {
@@ -228,12 +304,6 @@ fn consent(head: &RequestHeader, remote_serving: bool) -> Result<Consent, ErrorA
             .any(|name| name.trim_ascii().eq_ignore_ascii_case(names::REMOTE.as_bytes()))
     });
     if nominated { Err(refused()) } else { Ok(Consent::of(remote_serving, forbids)) }
-}
-
-/// A refusal of ours: it stands for the engine.
-async fn refused(session: &mut Session, answer: &ErrorAnswer, surface: Option<Surface>) -> Result<bool> {
-    write(session, answer, surface, true).await?;
-    Ok(true)
 }
 
 async fn answered(session: &mut Session, answer: &ErrorAnswer, surface: Option<Surface>) -> Result<bool> {

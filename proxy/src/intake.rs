@@ -238,7 +238,9 @@ async fn read_chunked(house: &House, client: &mut Client<'_>, head: &mut Request
         if !share.as_mut().is_some_and(|share| share.grow(body.len() - before)) {
             return Err(Rejection::Full);
         }
-        if body.len() > house.max_body_bytes {
+        // Past the limit only the model's name is waited for: it decides whether the rest may stream through.
+        let named = || body.len() >= FIRST_BYTES || done || call::named_early(&body).is_some();
+        if body.len() > house.max_body_bytes && named() {
             let upload = Upload::Chunked { decoded: body, unread: rest.split_off(used), dechunk, done, share };
             return Ok(Decoded::TooLarge { buffer, upload });
         }

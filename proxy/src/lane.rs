@@ -48,6 +48,11 @@ impl ServerApp for Lane {
         tokio::spawn(async move { lane.connection(stream, shutdown).await });
         None
     }
+
+    /// The listener has closed. The full lane is told; the fast lane hears it from the house.
+    async fn cleanup(&self) {
+        self.full.stop().await;
+    }
 }
 
 /// What the front of a connection turned out to be.

@@ -157,9 +157,15 @@ fn remove_stale(path: &Path) -> std::io::Result<()> {
     use std::io::ErrorKind;
     match UnixStream::connect(path) {
         Ok(_) => Err(ErrorKind::AddrInUse.into()),
-        Err(error) if error.kind() == ErrorKind::ConnectionRefused => std::fs::remove_file(path),
+        Err(error) if error.kind() == ErrorKind::ConnectionRefused && is_socket(path) => std::fs::remove_file(path),
         Err(_) => Ok(()),
     }
+}
+
+/// Connecting to a file of another kind is refused too, and that file is the operator's.
+fn is_socket(path: &Path) -> bool {
+    use std::os::unix::fs::FileTypeExt as _;
+    std::fs::symlink_metadata(path).is_ok_and(|metadata| metadata.file_type().is_socket())
 }
 
 fn tls_settings(tls: &ListenTls) -> Result<TlsSettings, StartError> {
@@ -168,12 +174,21 @@ fn tls_settings(tls: &ListenTls) -> Result<TlsSettings, StartError> {
     let unusable = |key: &str, what: &str| StartError::Tls(format!("{key} {what}"));
     let (cert, key) = (tls.cert_file.to_string_lossy(), tls.key_file.to_string_lossy());
     let certs = CertificateDer::pem_file_iter(&*cert).map_err(|_| unusable("cert_file", "cannot be read"))?;
-    if certs.flatten().next().is_none() {
+    let chain: Vec<_> = certs.flatten().collect();
+    if chain.is_empty() {
         return Err(unusable("cert_file", "holds no PEM certificate"));
     }
-    PrivateKeyDer::from_pem_file(&*key).map_err(|_| unusable("key_file", "cannot be read as a PEM private key"))?;
-    let mut settings =
-        TlsSettings::intermediate(&cert, &key).map_err(|_| unusable("cert_file and key_file", "do not go together"))?;
+    let private = PrivateKeyDer::from_pem_file(&*key);
+    let private = private.map_err(|_| unusable("key_file", "cannot be read as a PEM private key"))?;
+    let apart = || unusable("cert_file and key_file", "do not go together");
+    // pingora looks only once it serves, and then it panics.
+    rustls::ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .map_err(|_| apart())?
+        .with_no_client_auth()
+        .with_single_cert(chain, private)
+        .map_err(|_| apart())?;
+    let mut settings = TlsSettings::intermediate(&cert, &key).map_err(|_| apart())?;
     settings.enable_h2();
     if let Some(path) = &tls.client_ca_file {
         let mut roots = rustls::RootCertStore::empty();

@@ -1,5 +1,7 @@
 //! How are bytes read from and written to a stream inside one poll? The only place that owns the read scratch buffer.
 
+use nix::errno::Errno;
+use nix::sys::socket::{MsgFlags, recv};
 use pingora_core::protocols::Stream;
 use std::cell::RefCell;
 use std::io::{self, IoSlice};
@@ -61,10 +63,15 @@ pub(crate) fn poll_write_two(
     Pin::new(stream).poll_flush(cx)
 }
 
-/// Whether an idle stream is still open and silent: one read that must not be ready.
-pub(crate) fn is_quiet(stream: &mut Stream) -> bool {
+/// Whether an idle stream is still open and silent. The runtime's own view may lag behind the socket's, so with `look` the socket itself is
+/// asked: an engine that has just closed must not be sent a request that it will never read.
+pub(crate) fn is_quiet(stream: &mut Stream, look: bool) -> bool {
     let mut byte = [0];
     let mut buffer = ReadBuf::new(&mut byte);
     let mut cx = Context::from_waker(std::task::Waker::noop());
-    Pin::new(stream).poll_read(&mut cx, &mut buffer).is_pending()
+    if !Pin::new(&mut *stream).poll_read(&mut cx, &mut buffer).is_pending() {
+        return false;
+    }
+    let flags = MsgFlags::MSG_PEEK | MsgFlags::MSG_DONTWAIT;
+    !look || matches!(recv(stream.id(), &mut byte, flags), Err(Errno::EAGAIN))
 }

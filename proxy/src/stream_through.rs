@@ -129,6 +129,8 @@ fn begin(connection: &mut Connection, head: &RequestHead, upload: Upload, prefix
         Upload::Chunked { decoded, unread, done, share, .. } => {
             source.share = share.take();
             let first = std::mem::take(decoded);
+            // What arrived while the engine was being reached stands behind what intake had read.
+            unread.append(&mut connection.inbox);
             connection.inbox = std::mem::take(unread);
             append_chunk(&mut source.ready, &first);
             if *done {

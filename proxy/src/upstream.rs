@@ -141,15 +141,12 @@ async fn primed(
     let until_primed = started + Duration::from_millis(limits.first_byte_ms).min(budget);
     let until_whole = started + Duration::from_millis(limits.total_ms).min(budget);
     let timeout = failure(Cause::Timeout, Class::Unavailable);
-    let deadline = |step| async move { tokio::time::timeout_at(until_primed, step).await.map_err(|_| timeout)? };
-
-    let peer = deadline(Box::pin(outlet.peer())).await?;
     let request = request::build(&call, plan, bearer)?;
     let (surface, stream) = (plan.surface, call.details().stream);
     let shown = Shown::of(&call);
     let (body, share) = call.held.into_body();
-    let sending = send(outlet, &peer, request.header, request.pieces, body);
-    let mut session = tokio::time::timeout_at(until_primed, Box::pin(sending)).await.map_err(|_| timeout)??;
+    let sending = send(outlet, request.header, request.pieces, body);
+    let (mut session, peer) = tokio::time::timeout_at(until_primed, Box::pin(sending)).await.map_err(|_| timeout)??;
     // The upstream has the whole request: the held copy has done its work.
     drop(share);
 
@@ -216,13 +213,12 @@ impl Shown {
 /// Sends the request and reads the head of the answer.
 async fn send(
     outlet: &Outlet,
-    peer: &HttpPeer,
     header: Box<pingora_http::RequestHeader>,
     pieces: Vec<spillway_filters::edit::Piece>,
     body: Bytes,
-) -> Result<HttpSession, Failure> {
-    let mut session = outlet.connect(peer).await?;
-    let broken = |_| failure(Cause::Connect, Class::Unavailable);
+) -> Result<(HttpSession, HttpPeer), Failure> {
+    let (mut session, peer) = outlet.connect().await?;
+    let broken = |error: Box<pingora_error::Error>| failure(outlet::broken(&error), Class::Unavailable);
     session.write_request_header(header).await.map_err(broken)?;
     let mut whole = true;
     for piece in pieces {
@@ -244,7 +240,7 @@ async fn send(
         // Interim answers say nothing about the outcome.
         match session.response_header() {
             Some(head) if head.status.is_informational() && head.status != 101 => {}
-            _ => return Ok(session),
+            _ => return Ok((session, peer)),
         }
     }
 }

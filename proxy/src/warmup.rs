@@ -1,5 +1,6 @@
 //! Every bridged call wakes the engine: by the refused request itself, or by the preset's load-only call. One at a time per model.
 
+use crate::engine::Engine;
 use crate::house::House;
 use bytes::Bytes;
 use parking_lot::Mutex;
@@ -42,9 +43,7 @@ pub(crate) fn wake(house: &House, model: &str) {
     let engine = house.engine.clone();
     tokio::spawn(async move {
         let call = async {
-            let peer = engine.peers().await.ok()?.into_iter().next()?;
-            let connector = Connector::new(None);
-            let (mut session, _): (HttpSession, bool) = connector.get_http_session(&peer).await.ok()?;
+            let mut session = session(&engine).await?;
             let mut header = RequestHeader::build("POST", path.as_bytes(), Some(4)).ok()?;
             header.insert_header("Host", engine.location()).ok()?;
             header.insert_header("Content-Type", "application/json").ok()?;
@@ -60,6 +59,17 @@ pub(crate) fn wake(house: &House, model: &str) {
         tracing::info!(model, woken, "asked the engine to load a model");
         warmup.end(&model, woken);
     });
+}
+
+/// A connection of its own: a load may take minutes.
+async fn session(engine: &Engine) -> Option<HttpSession> {
+    let connector: Connector = Connector::new(None);
+    for peer in engine.peers().await.ok()? {
+        if let Ok((session, _)) = connector.get_http_session(&peer).await {
+            return Some(session);
+        }
+    }
+    None
 }
 
 impl Warmup {

@@ -1,4 +1,4 @@
-//! A stream whose first bytes were read already: what the fast lane hands over.
+//! A stream whose first bytes were read already: what pingora gets of a connection.
 
 use async_trait::async_trait;
 use pingora_core::protocols::raw_connect::ProxyDigest;
@@ -10,7 +10,7 @@ use pingora_core::protocols::{
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, ReadBuf};
 
 /// First what was read, then the stream.
@@ -21,9 +21,24 @@ pub(super) struct Replay {
     stream: Stream,
 }
 
+/// What opens an HTTP/2 connection.
+const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+/// Most bytes of one read. Invariant: together with what is looked at of a body they fit the 64 KiB that pingora replays.
+const MOST_READ: usize = 16 * 1024;
+
 impl Replay {
     pub(super) const fn new(read: Vec<u8>, stream: Stream) -> Self {
         Self { read, at: 0, stream }
+    }
+
+    /// Waits for the first bytes: as many as tell HTTP/2 from HTTP/1.
+    pub(super) async fn begin(&mut self) -> io::Result<()> {
+        while self.read.is_empty() || self.read.len() < PREFACE.len() && PREFACE.starts_with(&self.read) {
+            if self.stream.read_buf(&mut self.read).await? == 0 {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+        }
+        Ok(())
     }
 }
 
@@ -32,9 +47,14 @@ impl AsyncRead for Replay {
         let this = &mut *self;
         let rest = &this.read[this.at..];
         if rest.is_empty() {
-            return Pin::new(&mut this.stream).poll_read(cx, buffer);
+            let most = buffer.remaining().min(MOST_READ);
+            let mut part = ReadBuf::new(buffer.initialize_unfilled_to(most));
+            ready!(Pin::new(&mut this.stream).poll_read(cx, &mut part))?;
+            let count = part.filled().len();
+            buffer.advance(count);
+            return Poll::Ready(Ok(()));
         }
-        let count = rest.len().min(buffer.remaining());
+        let count = rest.len().min(buffer.remaining()).min(MOST_READ);
         buffer.put_slice(&rest[..count]);
         this.at += count;
         if this.at == this.read.len() {
@@ -113,13 +133,12 @@ impl GetSocketDigest for Replay {
 
 #[async_trait]
 impl Peek for Replay {
+    /// The first bytes as far as [`Replay::begin`] has read them, and zeros: enough to see whether they are the preface.
     async fn try_peek(&mut self, buffer: &mut [u8]) -> io::Result<bool> {
-        while self.read.len() - self.at < buffer.len() {
-            if self.stream.read_buf(&mut self.read).await? == 0 {
-                return Err(io::ErrorKind::UnexpectedEof.into());
-            }
-        }
-        buffer.copy_from_slice(&self.read[self.at..self.at + buffer.len()]);
+        let rest = &self.read[self.at..];
+        let count = rest.len().min(buffer.len());
+        buffer[..count].copy_from_slice(&rest[..count]);
+        buffer[count..].fill(0);
         Ok(true)
     }
 }

@@ -61,43 +61,55 @@ impl Outlet {
         }
     }
 
-    /// Where to connect. A name is resolved each time, so that a moved host is found; proxy variables of the environment play no part.
-    pub(super) async fn peer(&self) -> Result<HttpPeer, Failure> {
-        let url = &self.upstream.base_url;
-        let unreachable = Failure::new(Cause::Connect, Class::Unavailable);
-        let address = match url.host().parse::<IpAddr>() {
-            Ok(address) => SocketAddr::new(address, url.port()),
-            Err(_) => {
-                let mut found = tokio::net::lookup_host((url.host(), url.port())).await.map_err(|_| unreachable)?;
-                found.next().ok_or(unreachable)?
-            }
-        };
-        let mut peer = HttpPeer::new(address, url.is_tls(), url.host().to_owned());
-        let limit = Duration::from_millis(self.upstream.timeouts.connect_ms);
-        peer.options.connection_timeout = Some(limit);
-        peer.options.total_connection_timeout = Some(limit);
-        peer.options.alpn = ALPN::H1;
-        Ok(peer)
-    }
-
-    pub(super) async fn connect(&self, peer: &HttpPeer) -> Result<HttpSession, Failure> {
-        match self.connector.get_http_session(peer).await {
-            Ok((session, _)) => Ok(session),
-            Err(error) => {
-                let cause = match error.etype() {
-                    ErrorType::ConnectTimedout | ErrorType::TLSHandshakeTimedout => Cause::Timeout,
-                    ErrorType::TLSHandshakeFailure | ErrorType::InvalidCert | ErrorType::HandshakeError => Cause::Tls,
-                    _ => Cause::Connect,
-                };
-                Err(Failure::new(cause, Class::Unavailable))
+    /// A connection, new or idle, and where it goes. Every address of a name is tried: nothing is sent before one of them answers, so it is
+    /// still one attempt.
+    pub(super) async fn connect(&self) -> Result<(HttpSession, HttpPeer), Failure> {
+        let mut failed = Failure::new(Cause::Connect, Class::Unavailable);
+        for peer in self.peers().await? {
+            match self.connector.get_http_session(&peer).await {
+                Ok((session, _)) => return Ok((session, peer)),
+                Err(error) => {
+                    failed.cause = match error.etype() {
+                        ErrorType::ConnectTimedout | ErrorType::TLSHandshakeTimedout => Cause::Timeout,
+                        ErrorType::TLSHandshakeFailure | ErrorType::InvalidCert | ErrorType::HandshakeError => {
+                            Cause::Tls
+                        }
+                        _ => Cause::Connect,
+                    };
+                }
             }
         }
+        Err(failed)
+    }
+
+    /// Where to connect. A name is resolved each time, so that a moved host is found; proxy variables of the environment play no part.
+    async fn peers(&self) -> Result<Vec<HttpPeer>, Failure> {
+        let url = &self.upstream.base_url;
+        let unreachable = Failure::new(Cause::Connect, Class::Unavailable);
+        let addresses: Vec<SocketAddr> = match url.host().parse::<IpAddr>() {
+            Ok(address) => vec![SocketAddr::new(address, url.port())],
+            Err(_) => tokio::net::lookup_host((url.host(), url.port())).await.map_err(|_| unreachable)?.collect(),
+        };
+        let limit = Some(Duration::from_millis(self.upstream.timeouts.connect_ms));
+        let peer = |address| {
+            let mut peer = HttpPeer::new(address, url.is_tls(), url.host().to_owned());
+            (peer.options.connection_timeout, peer.options.total_connection_timeout) = (limit, limit);
+            peer.options.alpn = ALPN::H1;
+            peer
+        };
+        Ok(addresses.into_iter().map(peer).collect())
     }
 
     /// Gives back a connection whose answer was read to its end.
     pub(super) async fn keep(&self, session: HttpSession, peer: &HttpPeer, idle: Duration) {
         self.connector.release_http_session(session, peer, Some(idle)).await;
     }
+}
+
+/// What broke a connection: an upstream may refuse our certificate, or the lack of one, after the handshake.
+pub(super) fn broken(error: &pingora_error::Error) -> Cause {
+    let io = error.root_cause().downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
+    if io.is_some_and(|inner| inner.is::<rustls::Error>()) { Cause::Tls } else { Cause::Connect }
 }
 
 /// A permit that comes back whatever happens: dropped without a result, it says nothing about the upstream.
