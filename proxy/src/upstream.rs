@@ -1,5 +1,6 @@
 //! One attempt at one upstream: gate, credential, connection, request, answer. It is primed or it failed; nothing was sent to the caller.
 
+mod egress_proxy;
 mod outlet;
 mod request;
 mod stream;

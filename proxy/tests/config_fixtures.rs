@@ -42,7 +42,6 @@ const LEFT_OUT: &[(&str, &str)] = &[
 /// Rows that are decided otherwise, and why.
 const DECIDED_OTHERWISE: &[(&str, &str)] = &[
     ("rate_cap bool true", "a whole number is a whole number: true is none"),
-    ("proxy over https", "proxy_url is not in this version"),
     (
         "fallback without default profile",
         "a model that is not remote-backed has its local default profile without writing it",

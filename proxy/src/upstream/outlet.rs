@@ -1,5 +1,6 @@
 //! The way out to one upstream: its connector, credential and gate, shared by every model that names it.
 
+use super::egress_proxy::EgressProxy;
 use crate::clock::Clock;
 use crate::config::secret::Credentials;
 use parking_lot::Mutex;
@@ -11,7 +12,7 @@ use pingora_error::ErrorType;
 use spillway_policies::breaker::Outcome;
 use spillway_policies::gate::{Gate, Permit};
 use spillway_policies::{Cause, Class, Failure, Surface, Upstream};
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -23,6 +24,7 @@ const POOL: usize = 128;
 pub(crate) struct Outlet {
     upstream: Arc<Upstream>,
     connector: Connector,
+    egress_proxy: Option<Arc<EgressProxy>>,
     credentials: Credentials,
     gate: Mutex<Gate>,
     clock: Arc<Clock>,
@@ -35,6 +37,10 @@ impl Outlet {
         options.cert_key_file = upstream.tls.client.clone();
         Self {
             connector: Connector::new(Some(options)),
+            egress_proxy: upstream
+                .proxy_url
+                .as_ref()
+                .map(|proxy| Arc::new(EgressProxy::new(proxy, &upstream.base_url))),
             credentials: Credentials::new(upstream.credential.as_ref()),
             gate: Mutex::new(Gate::new(&upstream.rate_cap, upstream.breaker, clock.now())),
             upstream,
@@ -87,6 +93,8 @@ impl Outlet {
         let url = &self.upstream.base_url;
         let unreachable = Failure::new(Cause::Connect, Class::Unavailable);
         let addresses: Vec<SocketAddr> = match url.host().parse::<IpAddr>() {
+            // The proxy resolves the name.
+            _ if self.egress_proxy.is_some() => vec![SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), url.port())],
             Ok(address) => vec![SocketAddr::new(address, url.port())],
             Err(_) => tokio::net::lookup_host((url.host(), url.port())).await.map_err(|_| unreachable)?.collect(),
         };
@@ -95,6 +103,9 @@ impl Outlet {
             let mut peer = HttpPeer::new(address, url.is_tls(), url.host().to_owned());
             (peer.options.connection_timeout, peer.options.total_connection_timeout) = (limit, limit);
             peer.options.alpn = ALPN::H1;
+            if let Some(proxy) = &self.egress_proxy {
+                peer.options.custom_l4 = Some(proxy.clone());
+            }
             peer
         };
         Ok(addresses.into_iter().map(peer).collect())

@@ -4,6 +4,7 @@ use crate::certificates::Authority;
 use crate::engine::{Engine, Journal, always, loading, repeat, said};
 use crate::pipe::{CHAT, Head, Place, chat, post};
 use crate::sidecar::{Front, Setup, Sidecar};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 /// An upstream behind TLS, and what it saw.
 async fn upstream(authority: &Authority, name: &str, asks: bool) -> (Engine, Journal, u16) {
@@ -151,6 +152,44 @@ async fn a_key_file_is_read_again_when_it_changes() {
     restored(&call(&sidecar).await, "credential");
     assert_eq!(seen.len(), before, "without a key nobody is asked");
     assert!(!sidecar.said().contains("-key"), "a key was logged");
+}
+
+/// The configured proxy sees the upstream's name and port, and ciphertext.
+#[tokio::test]
+async fn an_egress_proxy_carries_the_tunnel() {
+    let Scene { setup, seen, port, _engine, upstream: _upstream } = scene("localhost", false).await;
+    let ca = setup.authority.write(setup.folder.path(), "ca");
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let proxy = listener.local_addr().expect("an address");
+    let asked = tokio::spawn(async move {
+        let (mut caller, _) = listener.accept().await.expect("a caller");
+        let mut head = Vec::new();
+        while !head.ends_with(b"\r\n\r\n") {
+            head.push(caller.read_u8().await.expect("a head"));
+        }
+        let mut target = tokio::net::TcpStream::connect(("127.0.0.1", port)).await.expect("the upstream");
+        caller.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n").await.expect("a caller");
+        tokio::io::copy_bidirectional(&mut caller, &mut target).await.ok();
+        String::from_utf8(head).expect("a head")
+    });
+    let more = format!("tls = {{ ca_file = {ca:?} }}\nproxy_url = \"http://{proxy}\"");
+    let sidecar = setup.models(&format!("https://localhost:{port}/v1"), &more).start().await;
+    served_remotely(&call(&sidecar).await);
+    assert_eq!(seen.len(), 1);
+    drop(sidecar);
+    let head = asked.await.expect("the proxy");
+    assert!(head.starts_with(&format!("CONNECT localhost:{port} HTTP/1.1\r\nHost: localhost:{port}\r\n")), "{head}");
+}
+
+/// A proxy that refuses the tunnel is an upstream that cannot be reached.
+#[tokio::test]
+async fn an_egress_proxy_that_refuses_is_a_failed_connection() {
+    let (proxy, _) = always("HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n").await;
+    let Scene { setup, seen, port, _engine, upstream: _upstream } = scene("localhost", false).await;
+    let more = format!("proxy_url = \"{}\"", proxy.place.url());
+    let sidecar = setup.models(&format!("https://localhost:{port}/v1"), &more).start().await;
+    restored(&call(&sidecar).await, "connect");
+    assert_eq!(seen.len(), 0);
 }
 
 /// Variables that other programs obey lead nowhere: neither to the engine nor to an upstream, in the clear or over TLS.

@@ -84,7 +84,7 @@ fn unread_keys(table: &mut Table<'_>) {
                 place.wrong("must be a field name: letters, digits and _, at most 64, not starting with a digit", "");
             }
         }
-        later::unread(&node.name, "fields beyond the surface's own are rejected");
+        later::unread(&node.name, "a call goes to the upstream with all its fields");
     }
 }
 

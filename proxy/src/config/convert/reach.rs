@@ -43,16 +43,16 @@ pub(super) fn tls(node: &Node<'_>, base_url: Option<&BaseUrl>, surroundings: &Su
     TlsFiles { ca_file, client }
 }
 
-/// `proxy_url` is judged as SIE judges it, and then refused: nothing may take another way out than its operator thinks.
-pub(super) fn proxy(node: &Node<'_>, base_url: Option<&BaseUrl>) {
-    let Some(text) = node.text() else { return };
-    let well_formed = Url::parse(text).is_ok();
-    if !well_formed {
+/// The proxy on the way to an upstream.
+pub(super) fn proxy(node: &Node<'_>, base_url: Option<&BaseUrl>) -> Option<Url> {
+    let url = Url::parse(node.text()?).ok();
+    if url.is_none() {
         node.place.wrong("must be http://host:port or https://host:port, without credentials, query or fragment", "");
     }
     if base_url.is_some_and(|url| !url.as_str().starts_with("https://")) {
         node.name.wrong("needs a base_url that starts with https://", "");
-    } else if well_formed {
-        later::refused(&node.name, "take it out, and let the network route to the upstream directly");
+    } else if url.as_ref().is_some_and(Url::is_tls) {
+        later::refused(&node.name, "name a proxy by http://; what passes through it is encrypted all the same");
     }
+    url
 }

@@ -27,9 +27,7 @@ pub(super) fn upstream(name: &str, node: &Node<'_>, surroundings: &Surroundings<
     let timeouts = reach::timeouts(table.section("timeouts"));
     let tls =
         table.take("tls").map_or_else(TlsFiles::default, |node| reach::tls(&node, base_url.as_ref(), surroundings));
-    if let Some(node) = table.take("proxy_url") {
-        reach::proxy(&node, base_url.as_ref());
-    }
+    let proxy_url = table.take("proxy_url").and_then(|node| reach::proxy(&node, base_url.as_ref()));
     table.finish_with(unknown_key);
     let upstream = Upstream {
         name: name?,
@@ -41,7 +39,7 @@ pub(super) fn upstream(name: &str, node: &Node<'_>, surroundings: &Surroundings<
         params,
         timeouts,
         tls,
-        proxy_url: None,
+        proxy_url,
     };
     (node.place.mistakes() == mistakes).then_some(upstream)
 }
