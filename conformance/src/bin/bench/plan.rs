@@ -43,7 +43,7 @@ pub(crate) const QUICK: Plan = Plan {
     singles: 300,
     callgrind: [200, 600],
     strace: [300, 900],
-    streams: 200,
+    streams: 1000,
     settle: Duration::from_secs(3),
     bridged: 200,
 };
