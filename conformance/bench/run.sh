@@ -2,7 +2,7 @@
 # What the sidecar costs beside an engine, next to nginx and stock pingora, in one run on this machine.
 #
 #   run.sh                  build what is shipped (profile dist), measure everything, print the table; some minutes
-#   run.sh --quick          few and short rounds: under a minute, rough times, exact counts
+#   run.sh --quick          few and short rounds on the plain release build: under a minute, rough times, exact counts
 #   run.sh --json FILE      write the figures as JSON too
 #   run.sh --gate           exit 1 when a target is missed that does not depend on the machine's mood
 #   SPILLWAY_BENCH_BUILD=0  measure the binaries of the last build
@@ -12,7 +12,9 @@
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)
-built=$(realpath -m "${CARGO_TARGET_DIR:-$root/target}")/dist
+profile=dist
+case " $* " in *" --quick "*) profile=release ;; esac
+built=$(realpath -m "${CARGO_TARGET_DIR:-$root/target}")/$profile
 
 case " $* " in *" --help "* | *" -h "*) sed -n '2,/^set/{/^#/s/^# \{0,1\}//p}' "${BASH_SOURCE[0]}"; exit 0 ;; esac
 
@@ -21,7 +23,7 @@ case " $* " in *" --help "* | *" -h "*) sed -n '2,/^set/{/^#/s/^# \{0,1\}//p}' "
 if [ "${SPILLWAY_BENCH_BUILD:-1}" != 0 ]; then
   # shellcheck source=.ci/cmake.sh
   . "$root/.ci/cmake.sh"
-  (cd "$root" && cargo build --profile dist -p spillway -p spillway-conformance --bin spillway --bin bench --example stock)
+  (cd "$root" && cargo build --profile "$profile" -p spillway -p spillway-conformance --bin spillway --bin bench --example stock)
 fi
 
 # A thousand streams are two thousand sockets here and as many in the peer.

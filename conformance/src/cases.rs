@@ -6,6 +6,7 @@ mod answer_is_shaped_like_a_local_one;
 mod bad_json_400;
 mod bad_remote_header_400;
 mod body_over_limit_413;
+mod bridged_request_wakes_local;
 mod caller_cannot_spoof_disclosure;
 mod client_error_is_never_retried;
 mod client_leaves_cancels_both_legs;
@@ -56,6 +57,7 @@ pub const ALL: &[Case] = &[
     bad_json_400::CASE,
     bad_remote_header_400::CASE,
     body_over_limit_413::CASE,
+    bridged_request_wakes_local::CASE,
     caller_cannot_spoof_disclosure::CASE,
     client_error_is_never_retried::CASE,
     client_leaves_cancels_both_legs::CASE,

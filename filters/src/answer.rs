@@ -46,6 +46,12 @@ pub struct Expected<'a> {
     pub items: Option<usize>,
     /// How many choices a chat or completions call asked for, when that is known.
     pub choices: Option<usize>,
+    /// The declared width of dense vectors.
+    pub dim: Option<u32>,
+    /// The declared context length: prompt and one answer together, in tokens.
+    pub context: Option<u32>,
+    /// Most tokens of one choice: the caller's cap and the model's, the lower one.
+    pub output_cap: Option<u64>,
     /// How many results a rerank call asked for, when it said so.
     pub top_n: Option<usize>,
 }
@@ -102,7 +108,7 @@ fn validate(surface: Surface, members: &Members<'_>, expected: &Expected<'_>) ->
         Surface::Completions => generation(members, Kind::Text, expected),
         Surface::Embeddings => openai::embeddings(members, expected),
         Surface::Encode | Surface::Extract => native::items(members, expected),
-        Surface::Generate => native::generated(members),
+        Surface::Generate => native::generated(members, expected),
         Surface::Rerank => openai::rerank(members, expected),
         Surface::Responses => openai::responses(members),
         Surface::Score => native::scores(members, expected),
@@ -114,7 +120,7 @@ fn generation(members: &Members<'_>, kind: Kind, expected: &Expected<'_>) -> Opt
     let count = choices::are_whole(members.raw("choices")?, kind)?;
     expected.choices.is_none_or(|choices| choices == count).then_some(())?;
     let Fields(usage): Fields<Generated> = members.read_member("usage")?;
-    usage.is_sound().then_some(())
+    (usage.is_sound() && usage.is_within(expected, count)).then_some(())
 }
 
 fn dressed(surface: Surface, content: Content, mut members: Members<'_>, shown: &Shown<'_>) -> Option<Vec<u8>> {

@@ -113,6 +113,8 @@ pub struct Details {
     pub inputs: Option<usize>,
     /// Chat and completions: how many choices the caller wants.
     pub choices: Option<usize>,
+    /// Generation: the caller's own cap on tokens of one answer.
+    pub output_cap: Option<u64>,
     /// Rerank: the most results the caller wants.
     pub top_n: Option<usize>,
 }
@@ -126,6 +128,7 @@ impl Details {
         include_usage: false,
         inputs: None,
         choices: None,
+        output_cap: None,
         top_n: None,
     };
 }
@@ -157,12 +160,16 @@ pub fn inspect(surface: Surface, format: Format, body: &[u8]) -> Result<Details,
         include_usage: probe.stream_options.and_then(|options| options.include_usage).unwrap_or(false),
         inputs: inputs.and_then(|Count(count)| count),
         choices: matches!(surface, Surface::Chat | Surface::Completions).then(|| probe.n.unwrap_or(1)),
+        output_cap: [probe.max_tokens, probe.max_completion_tokens, probe.max_new_tokens, probe.max_output_tokens]
+            .into_iter()
+            .flatten()
+            .min(),
         top_n: probe.top_n,
     })
 }
 
 const NOT_ONE_OBJECT: ErrorAnswer = ErrorAnswer::invalid(
-    "the body must be one well-formed UTF-8 object, with `stream` true or false and `options.profile` a string",
+    "the body must be one well-formed UTF-8 object, with `stream` true or false, `options.profile` a string, and counts that are whole numbers",
 );
 
 fn json(body: &[u8]) -> Result<Probe, ErrorAnswer> {
@@ -194,6 +201,10 @@ struct Probe {
     input: Option<Count>,
     documents: Option<Count>,
     n: Option<usize>,
+    max_tokens: Option<u64>,
+    max_completion_tokens: Option<u64>,
+    max_new_tokens: Option<u64>,
+    max_output_tokens: Option<u64>,
     top_n: Option<usize>,
 }
 

@@ -34,8 +34,6 @@ pub struct Preset {
     pub port: u16,
     /// How it refuses; the first rule that matches decides.
     pub rules: &'static [Rule],
-    /// It validates a request before it refuses it, so a refusal shows that the request is well-formed.
-    pub validates_first: bool,
     /// How long one of its idle connections is trusted, in milliseconds: less than the engine itself keeps it open.
     pub idle_ms: u64,
     /// What makes it load a model without running a request.

@@ -18,6 +18,9 @@ const EXPECTED: Expected<'_> = Expected {
     },
     items: None,
     choices: Some(1),
+    dim: None,
+    context: None,
+    output_cap: None,
     top_n: None,
 };
 
@@ -211,6 +214,9 @@ fn embeddings_are_placed_by_distinct_indexes() {
     assert!(!is_valid(&data(&["", ""]), 3));
     let base64 = r#"{"data":[{"index":0,"embedding":"AACAPw=="}],"usage":{}}"#;
     assert!(is_valid(base64, 1));
+    for (dim, fits) in [(1, true), (2, false)] {
+        assert_eq!(json(Surface::Embeddings, base64, &Expected { dim: Some(dim), ..of(1) }).is_ok(), fits, "{dim}");
+    }
     assert!(!is_valid(r#"{"data":[{"embedding":[1]},{"embedding":[1,2]}]}"#, 2), "two widths");
     assert!(!is_valid(r#"{"data":[{"embedding":[1,2,3,4]},{"embedding":"AAAA"}]}"#, 2), "two forms");
     let shown = json(Surface::Embeddings, base64, &of(1)).expect("it is valid");
@@ -248,6 +254,10 @@ fn chat_shows_what_is_the_callers() {
     let without =
         called.replace(r#""usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}"#, r#""usage":null"#);
     assert_eq!(json(Surface::Chat, &without, &EXPECTED), Err(INVALID), "usage is exact or the answer is not valid");
+    for bound in [Expected { output_cap: Some(0), ..EXPECTED }, Expected { context: Some(1), ..EXPECTED }] {
+        assert_eq!(json(Surface::Chat, called, &bound), Err(INVALID), "one token too many");
+    }
+    assert!(json(Surface::Chat, called, &Expected { output_cap: Some(1), context: Some(2), ..EXPECTED }).is_ok());
     let two = Expected { choices: Some(2), ..EXPECTED };
     assert_eq!(json(Surface::Chat, called, &two), Err(INVALID), "two choices were asked for");
 }

@@ -189,6 +189,13 @@ impl Routes {
         self.models.get(written).or_else(|| self.models.get(Selector::parse(written, None).model))
     }
 
+    /// The configured name that a written one means, which is safe to log: a caller's own string is not.
+    #[must_use]
+    pub fn configured_name(&self, written: &str) -> Option<&str> {
+        let entry = |name: &str| self.models.get_key_value(name).map(|(name, _)| name.as_str());
+        entry(written).or_else(|| entry(Selector::parse(written, None).model))
+    }
+
     /// Every configured model with its name, in order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Model)> {
         self.models.iter().map(|(name, model)| (name.as_str(), model))

@@ -1,4 +1,4 @@
-//! The caller, not yet answered. The only file that writes to callers on the fast lane.
+//! The caller, not yet answered. The only file that decides what callers get on the fast lane.
 //!
 //! Invariant: every exit consumes the client, so a call is answered once, and nothing can fall back after the first byte. Waiting for a
 //! side only borrows it.

@@ -32,7 +32,7 @@ pub struct Config {
     pub remote_serving: bool,
     /// Where callers come in.
     pub listen: Listen,
-    /// Where health, metrics and administration are.
+    /// Where health and administration are.
     pub admin: Address,
     /// The engine beside us.
     pub engine: Engine,
@@ -67,7 +67,7 @@ pub struct Listen {
     pub workers: usize,
     /// Time for a caller's head.
     pub head_timeout_ms: u64,
-    /// Time between two pieces of a caller's body.
+    /// Time for each 64 KiB of a caller's body.
     pub body_timeout_ms: u64,
     /// Time that a caller's connection may be idle between exchanges.
     pub idle_timeout_ms: u64,

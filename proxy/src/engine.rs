@@ -154,13 +154,27 @@ impl Engine {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct NoRoom;
 
+const fn is_unreachable(kind: io::ErrorKind) -> bool {
+    matches!(
+        kind,
+        io::ErrorKind::AddrNotAvailable
+            | io::ErrorKind::HostUnreachable
+            | io::ErrorKind::NetworkDown
+            | io::ErrorKind::NetworkUnreachable
+            | io::ErrorKind::PermissionDenied
+            | io::ErrorKind::TimedOut
+    )
+}
+
 fn reason(error: &pingora_error::Error) -> NoConnection {
     let io_kind = error.root_cause().downcast_ref::<io::Error>().map(io::Error::kind);
     match (error.etype(), io_kind) {
         (ErrorType::ConnectRefused, _) | (_, Some(io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound)) => {
             NoConnection::Refused
         }
-        (_, Some(io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe)) => NoConnection::Reset,
-        _ => NoConnection::Unreachable,
+        // A connection that was there and is gone shows in many ways: reset, not connected, an option that cannot be set.
+        (ErrorType::ConnectTimedout | ErrorType::ConnectNoRoute | ErrorType::BindError, _) => NoConnection::Unreachable,
+        (_, Some(kind)) if is_unreachable(kind) => NoConnection::Unreachable,
+        _ => NoConnection::Reset,
     }
 }

@@ -7,6 +7,7 @@ mod replay;
 
 use crate::budget::Share;
 use crate::house::{House, Inside};
+use crate::telemetry::{Exchange, Side};
 use async_trait::async_trait;
 use bytes::Bytes;
 use pingora_core::apps::{HttpServerOptions, ServerApp as _};
@@ -14,7 +15,7 @@ use pingora_core::protocols::{Digest, Stream};
 use pingora_core::server::ShutdownWatch;
 use pingora_core::server::configuration::ServerConf;
 use pingora_core::upstreams::peer::HttpPeer;
-use pingora_error::{Error, ErrorType, Result};
+use pingora_error::{Error, ErrorSource, ErrorType, Result};
 use pingora_http::{RequestHeader, ResponseHeader};
 use pingora_proxy::{FailToProxy, HttpProxy, ProxyHttp, Session, http_proxy};
 use replay::Replay;
@@ -91,7 +92,7 @@ impl ProxyHttp for Sidecar {
     type CTX = Passing;
 
     fn new_ctx(&self) -> Passing {
-        Passing { _inside: self.house.enter(), room: None, addresses: 0, tried: 0 }
+        Passing { _inside: self.house.enter(), room: None, addresses: 0, tried: 0, log: Exchange::new(None) }
     }
 
     async fn request_filter(&self, session: &mut Session, passing: &mut Passing) -> Result<bool> {
@@ -106,7 +107,10 @@ impl ProxyHttp for Sidecar {
         }
         if surface.is_some() && self.house.has_remote() {
             let refused = match self.model(session, surface).await? {
-                Named::Model(model) => self.barred(&model, consent),
+                Named::Model(model) => {
+                    passing.log.model = self.house.routes.configured_name(&model).map(str::to_owned);
+                    self.barred(&model, consent)
+                }
                 Named::No(answer) => Some(answer),
             };
             if let Some(answer) = refused {
@@ -144,9 +148,10 @@ impl ProxyHttp for Sidecar {
         _: &HttpPeer,
         _: std::os::unix::io::RawFd,
         _: Option<&Digest>,
-        _: &mut Passing,
+        passing: &mut Passing,
     ) -> Result<()> {
         self.house.engine.note_reached();
+        passing.log.served(Side::Local);
         Ok(())
     }
 
@@ -223,6 +228,16 @@ impl ProxyHttp for Sidecar {
         FailToProxy { error_code: code, can_reuse_downstream: false }
     }
 
+    async fn logging(&self, session: &mut Session, error: Option<&Error>, passing: &mut Passing) {
+        let log = &mut passing.log;
+        log.surface = surface_of(session.req_header());
+        log.status = session.response_written().map_or(0, |answer| answer.status.as_u16());
+        if log.status == 0 || error.is_some_and(|error| error.esource() == &ErrorSource::Downstream) {
+            log.client_gone();
+        }
+        self.house.access.record(log);
+    }
+
     fn suppress_error_log(&self, _: &Session, _: &Passing, _: &Error) -> bool {
         true
     }
@@ -235,6 +250,7 @@ struct Passing {
     /// How many addresses the engine has, and how many of them did not answer.
     addresses: usize,
     tried: usize,
+    log: Exchange,
 }
 
 enum Named {

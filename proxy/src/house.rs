@@ -63,11 +63,6 @@ impl House {
         })
     }
 
-    /// Whether a configured model is meant.
-    pub(crate) fn is_configured(&self, written: &str) -> bool {
-        self.routes.named(written).is_some()
-    }
-
     /// Whether no way of naming this model leads to an upstream.
     pub(crate) fn is_local_only(&self, written: &str) -> bool {
         self.routes.named(written).is_none_or(|model| {
@@ -78,7 +73,7 @@ impl House {
 
     /// Whether any configured model has a way to an upstream.
     pub(crate) fn has_remote(&self) -> bool {
-        !self.outlets.is_empty()
+        self.routes.iter().any(|(name, _)| !self.is_local_only(name))
     }
 
     /// Whether the process is on its way out: no further request on any connection.

@@ -128,8 +128,8 @@ pub(crate) async fn read(house: &House, client: &mut Client<'_>) -> Result<Intak
         _ => request::finish_fixed(out, held.body().len() as u64),
     }
     let call = understand(house, head, held).map_err(|answer| reject(answer, false))?;
-    if call.surface.is_some() && house.is_configured(&call.model) {
-        client.log.model = Some(call.model.clone());
+    if call.surface.is_some() {
+        client.log.model = house.routes.configured_name(&call.model).map(str::to_owned);
     }
     Ok(Intake::Held(call))
 }
@@ -312,7 +312,7 @@ fn understand(house: &House, head: RequestHead, held: Held) -> Result<Call, Erro
     };
     let (surface, named) = match asked_of(&head, call.path()) {
         Asked::Other => return Ok(call),
-        Asked::Nameless(surface) => return Err(name_in_path(surface)),
+        Asked::Nameless(_) => return Err(NAME_IN_PATH),
         Asked::Inference(surface, named) => (surface, named.map(|name| name.into_owned())),
     };
     let content_type = call.content_type().unwrap_or_default();
@@ -337,6 +337,5 @@ fn understand(house: &House, head: RequestHead, held: Held) -> Result<Call, Erro
 
 const ENCODED: ErrorAnswer = ErrorAnswer::framing(415, "send the body without Content-Encoding");
 
-const fn name_in_path(_: Surface) -> ErrorAnswer {
-    ErrorAnswer::invalid_field("model", "say which model: its name stands in the path, in UTF-8")
-}
+const NAME_IN_PATH: ErrorAnswer =
+    ErrorAnswer::invalid_field("model", "say which model: its name stands in the path, in UTF-8");

@@ -310,6 +310,7 @@ pub(crate) fn unreached(house: &House, reason: NoConnection) -> (Trigger, ErrorA
 /// A refusal of our own making, in the surface's shape.
 fn made(call: &Call, trigger: Trigger, answer: ErrorAnswer) -> Refused {
     let body = answer.body(call.surface);
-    let head = answer.head(body.len());
+    let mut head = answer.head(body.len());
+    crate::client::date(&mut head);
     Refused { meaning: Refusal::certain(trigger), status: answer.status, head, body, until_close: false }
 }

@@ -12,6 +12,9 @@ use pingora_core::listeners::{L4BufferSettings, ListenerConfig};
 use pingora_core::server::Fds;
 use pingora_core::services::Service as _;
 use pingora_core::services::listening::Service;
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use spillway_policies::Upstream;
 use std::net::SocketAddr;
 use std::os::fd::IntoRawFd as _;
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -35,7 +38,7 @@ pub enum StartError {
         reason: std::io::Error,
     },
     /// A TLS file that cannot be used.
-    #[error("listen.tls: {0}")]
+    #[error("{0}")]
     Tls(String),
 }
 
@@ -65,6 +68,9 @@ pub fn workers(config: &Config) -> usize {
 /// # Errors
 /// An address is taken or a TLS file is unusable; nothing serves then.
 pub fn start(config: &Config) -> Result<Running, StartError> {
+    for upstream in &config.upstreams {
+        check_upstream_tls(upstream)?;
+    }
     let house = House::new(config, workers(config));
     let tls = config.listen.tls.as_ref().map(tls_settings).transpose()?;
     let front = Bound::bind(&config.listen.address, "listen.address")?;
@@ -168,19 +174,37 @@ fn is_socket(path: &Path) -> bool {
     std::fs::symlink_metadata(path).is_ok_and(|metadata| metadata.file_type().is_socket())
 }
 
-fn tls_settings(tls: &ListenTls) -> Result<TlsSettings, StartError> {
-    use rustls::pki_types::pem::PemObject as _;
-    use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-    let unusable = |key: &str, what: &str| StartError::Tls(format!("{key} {what}"));
-    let (cert, key) = (tls.cert_file.to_string_lossy(), tls.key_file.to_string_lossy());
-    let certs = CertificateDer::pem_file_iter(&*cert).map_err(|_| unusable("cert_file", "cannot be read"))?;
-    let chain: Vec<_> = certs.flatten().collect();
-    if chain.is_empty() {
-        return Err(unusable("cert_file", "holds no PEM certificate"));
+/// pingora reads these files when it builds its connector, and takes every fault for one of its own.
+fn check_upstream_tls(upstream: &Upstream) -> Result<(), StartError> {
+    let key = |field: &str| format!("upstreams.{}.tls.{field}", upstream.name.as_str());
+    if let Some(path) = &upstream.tls.ca_file {
+        certificates(Path::new(path)).map_err(|what| StartError::Tls(format!("{} {what}", key("ca_file"))))?;
     }
+    if let Some((cert, private)) = &upstream.tls.client {
+        let unusable = |field, what| StartError::Tls(format!("{} {what}", key(field)));
+        let chain = certificates(Path::new(cert)).map_err(|what| unusable("client_cert_file", what))?;
+        let private = PrivateKeyDer::from_pem_file(private)
+            .map_err(|_| unusable("client_key_file", "cannot be read as a PEM private key"))?;
+        rustls::sign::CertifiedKey::from_der(chain, private, &rustls::crypto::ring::default_provider())
+            .map_err(|_| unusable("client_key_file", "does not belong to client_cert_file"))?;
+    }
+    Ok(())
+}
+
+/// The certificates of a PEM file, at least one.
+fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, &'static str> {
+    let found = CertificateDer::pem_file_iter(path).map_err(|_| "cannot be read")?;
+    let found: Vec<_> = found.collect::<Result<_, _>>().map_err(|_| "holds a broken certificate")?;
+    if found.is_empty() { Err("holds no PEM certificate") } else { Ok(found) }
+}
+
+fn tls_settings(tls: &ListenTls) -> Result<TlsSettings, StartError> {
+    let unusable = |key: &str, what: &str| StartError::Tls(format!("listen.tls.{key} {what}"));
+    let (cert, key) = (tls.cert_file.to_string_lossy(), tls.key_file.to_string_lossy());
+    let chain = certificates(&tls.cert_file).map_err(|what| unusable("cert_file", what))?;
     let private = PrivateKeyDer::from_pem_file(&*key);
     let private = private.map_err(|_| unusable("key_file", "cannot be read as a PEM private key"))?;
-    let apart = || unusable("cert_file and key_file", "do not go together");
+    let apart = || unusable("key_file", "does not belong to cert_file");
     // pingora looks only once it serves, and then it panics.
     rustls::ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
         .with_safe_default_protocol_versions()
@@ -192,8 +216,7 @@ fn tls_settings(tls: &ListenTls) -> Result<TlsSettings, StartError> {
     settings.enable_h2();
     if let Some(path) = &tls.client_ca_file {
         let mut roots = rustls::RootCertStore::empty();
-        let certs = CertificateDer::pem_file_iter(path).map_err(|_| unusable("client_ca_file", "cannot be read"))?;
-        for cert in certs.flatten() {
+        for cert in certificates(path).map_err(|what| unusable("client_ca_file", what))? {
             roots.add(cert).map_err(|_| unusable("client_ca_file", "holds an unusable certificate"))?;
         }
         let verifier = rustls::server::WebPkiClientVerifier::builder(Arc::new(roots))

@@ -5,7 +5,6 @@ use parking_lot::Mutex;
 use pingora_core::protocols::Stream;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
 
 /// Most idle connections of one shard; more are closed when they come back.
 const MOST_IDLE: usize = 512;
@@ -25,12 +24,7 @@ pub(crate) struct Slots {
 struct Idle {
     stream: Stream,
     since: u32,
-    /// Finer than a tick, to know how much can have happened since.
-    at: Instant,
 }
-
-/// A connection that was idle for less than this is not looked at again: the runtime has just seen it silent.
-const FRESH: Duration = Duration::from_micros(200);
 
 impl Slots {
     pub(crate) fn new(workers: usize, most_ticks: u32) -> Self {
@@ -41,9 +35,9 @@ impl Slots {
     /// The newest idle connection that is still open.
     pub(crate) fn take(&self, tick: u32) -> Option<Stream> {
         loop {
-            let mut idle = self.shard().lock().pop()?;
+            let idle = self.shard().lock().pop()?;
             let young = tick.wrapping_sub(idle.since) <= self.most_ticks;
-            if young && stream_io::is_quiet(&mut idle.stream, idle.at.elapsed() >= FRESH) {
+            if young && stream_io::is_quiet(&idle.stream) {
                 return Some(idle.stream);
             }
         }
@@ -53,7 +47,7 @@ impl Slots {
     pub(crate) fn put(&self, stream: Stream, tick: u32) {
         let mut shard = self.shard().lock();
         if shard.len() < MOST_IDLE {
-            shard.push(Idle { stream, since: tick, at: Instant::now() });
+            shard.push(Idle { stream, since: tick });
         }
     }
 

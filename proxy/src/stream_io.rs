@@ -63,15 +63,9 @@ pub(crate) fn poll_write_two(
     Pin::new(stream).poll_flush(cx)
 }
 
-/// Whether an idle stream is still open and silent. The runtime's own view may lag behind the socket's, so with `look` the socket itself is
-/// asked: an engine that has just closed must not be sent a request that it will never read.
-pub(crate) fn is_quiet(stream: &mut Stream, look: bool) -> bool {
-    let mut byte = [0];
-    let mut buffer = ReadBuf::new(&mut byte);
-    let mut cx = Context::from_waker(std::task::Waker::noop());
-    if !Pin::new(&mut *stream).poll_read(&mut cx, &mut buffer).is_pending() {
-        return false;
-    }
+/// Whether an idle stream is still open and silent. The socket itself is asked: the runtime learns of what happened to it only when it next
+/// waits, and an engine that has closed must not be sent a request, nor the rest of a broken answer be taken for the next one.
+pub(crate) fn is_quiet(stream: &Stream) -> bool {
     let flags = MsgFlags::MSG_PEEK | MsgFlags::MSG_DONTWAIT;
-    !look || matches!(recv(stream.id(), &mut byte, flags), Err(Errno::EAGAIN))
+    matches!(recv(stream.id(), &mut [0], flags), Err(Errno::EAGAIN))
 }

@@ -100,7 +100,7 @@ impl Exchange {
     fn wanted(&self, access: AccessLog) -> bool {
         match access {
             AccessLog::All => true,
-            AccessLog::Bridged => self.trigger.is_some() || self.side == Some(Side::Remote),
+            AccessLog::Bridged => (self.trigger.is_some() && self.why.is_none()) || self.side == Some(Side::Remote),
             AccessLog::Errors => self.status >= 400 || self.ended.is_some(),
             AccessLog::None => false,
         }
@@ -152,6 +152,11 @@ impl Line<'_> {
         ] {
             if let Some(value) = value {
                 write!(out, " {name}{value}")?;
+            }
+        }
+        for (name, millis) in [("local", self.local_ms), ("upstream", self.upstream_ms)] {
+            if let Some(millis) = millis {
+                write!(out, " {name} {millis} ms")?;
             }
         }
         write!(out, " {} us", self.total_us)

@@ -22,6 +22,7 @@ use spillway_filters::names;
 use spillway_filters::shape;
 use spillway_filters::upstream_status;
 use spillway_policies::breaker::Outcome;
+use spillway_policies::routing::Tasks;
 use spillway_policies::verdict::Plan;
 use spillway_policies::{Cause, Class, Failure, Surface};
 use std::sync::Arc;
@@ -135,7 +136,7 @@ async fn primed(
     call: Call,
     plan: &Plan<'_>,
     budget: Duration,
-    bearer: Option<String>,
+    bearer: Option<http::HeaderValue>,
 ) -> Result<Primed, Failure> {
     let limits = &plan.remote.upstream.timeouts;
     let started = tokio::time::Instant::now();
@@ -144,7 +145,7 @@ async fn primed(
     let timeout = failure(Cause::Timeout, Class::Unavailable);
     let request = request::build(&call, plan, bearer)?;
     let (surface, stream) = (plan.surface, call.details().stream);
-    let shown = Shown::of(&call);
+    let shown = Shown::of(&call, plan.tasks);
     let (body, share) = call.held.into_body();
     let sending = send(outlet, request.header, request.pieces, body);
     let (mut session, peer) = tokio::time::timeout_at(until_primed, Box::pin(sending)).await.map_err(|_| timeout)??;
@@ -182,10 +183,14 @@ pub(crate) struct Shown {
     inputs: Option<usize>,
     choices: Option<usize>,
     top_n: Option<usize>,
+    dim: Option<u32>,
+    context: Option<u32>,
+    output_cap: Option<u64>,
 }
 
 impl Shown {
-    fn of(call: &Call) -> Self {
+    fn of(call: &Call, tasks: &Tasks) -> Self {
+        let caps = [call.details().output_cap, tasks.max_output_tokens.map(u64::from)];
         Self {
             model: call.model.clone(),
             id: outlet::fresh_id(call.surface),
@@ -196,6 +201,9 @@ impl Shown {
             inputs: call.details().inputs,
             choices: call.details().choices,
             top_n: call.details().top_n,
+            dim: tasks.dense_dim,
+            context: tasks.context_length,
+            output_cap: caps.into_iter().flatten().min(),
         }
     }
 
@@ -293,7 +301,15 @@ async fn buffered(
         names::MSGPACK => Content::Msgpack,
         _ => Content::Text,
     };
-    let expected = Expected { shown: shown.dress(), items: shown.inputs, choices: shown.choices, top_n: shown.top_n };
+    let expected = Expected {
+        shown: shown.dress(),
+        items: shown.inputs,
+        choices: shown.choices,
+        dim: shown.dim,
+        context: shown.context,
+        output_cap: shown.output_cap,
+        top_n: shown.top_n,
+    };
     let body = answer::check(surface, content, &body, &expected)?.into_owned();
     Ok(Primed::Buffered { content_type, body })
 }

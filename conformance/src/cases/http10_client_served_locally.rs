@@ -14,7 +14,7 @@ pub(super) const CASE: Case = Case {
 };
 
 async fn run(bench: Bench) -> Verdict {
-    let stage =
+    let mut stage =
         bench.stage(Setup::new().hybrid("org/warm").hybrid("org/cold").remote_only("org/away", "hosted")).await?;
     stage.upstream.choose(|_| true, upstream::success);
     stage.engine.on_model("org/warm", engine::success(Surface::Chat, "org/warm"));
@@ -35,5 +35,9 @@ async fn run(bench: Bench) -> Verdict {
     let away = stage.ask(&request(Surface::Generate, "org/away").version("HTTP/1.0")).await?;
     same("the native code is a text", &away.is(503)?.json()?["detail"]["code"].is_string(), &true)?;
     stage.engine.journal().expect_calls("engine", 2)?;
-    same("connections to the upstream", &stage.upstream.journal().record().connections, &0)
+    same("connections to the upstream", &stage.upstream.journal().record().connections, &0)?;
+    stage.sidecar.terminate()?;
+    stage.sidecar.exit().await?;
+    let lines = stage.sidecar.stderr();
+    same("access lines", &lines.lines().filter(|line| line.contains("\"event\":\"exchange\"")).count(), &5)
 }

@@ -1,7 +1,7 @@
 //! Do keys, the caller's credentials and bodies stay out of everything that is written down or sent elsewhere?
 
 use crate::case::Case;
-use crate::expect::{During, Verdict, lacks};
+use crate::expect::{During, Verdict, holds, lacks};
 use crate::stage::client::Request;
 use crate::stage::head::latin1;
 use crate::stage::sample::{Surface, chat_body};
@@ -42,9 +42,12 @@ async fn run(bench: Bench) -> Verdict {
         .field("Authorization", &format!("Bearer {CALLER}"));
     let answer = stage.ask(&broken).await?;
     lacks("a rejection", &latin1(&answer.body), PROMPT)?;
+    // Nor does a name reach the log that the configuration does not know, profile suffix or not.
+    stage.ask(&secretive(&format!("org/good:{PROMPT}"))).await?.local()?;
+    stage.ask(&secretive(&format!("{PROMPT}/x"))).await?.local()?;
     // Without these four calls there would have been little to leak.
     stage.upstream.journal().expect_calls("upstream", 4)?;
-    nothing_leaked(&stage).await
+    nothing_leaked(stage).await
 }
 
 fn script(stage: &Stage) {
@@ -74,14 +77,19 @@ fn secretive(model: &str) -> Request {
         .field("Cookie", &format!("session={COOKIE}"))
 }
 
-async fn nothing_leaked(stage: &Stage) -> Verdict {
-    let mut written = stage.sidecar.stderr();
+async fn nothing_leaked(mut stage: Stage) -> Verdict {
+    let mut written = String::new();
     for page in ["/metrics", "/readyz", "/livez", "/config", "/status"] {
         // A page that does not exist leaks nothing.
         if let Ok(answer) = stage.sidecar.admin_get(page).await {
             written += &latin1(&answer.body);
         }
     }
+    // What is logged late is logged before the end.
+    stage.sidecar.terminate()?;
+    stage.sidecar.exit().await?;
+    written += &stage.sidecar.stderr();
+    holds(written.contains("\"event\":\"exchange\""), "access lines to look at", &written)?;
     for secret in [HOSTED_KEY, CALLER, COOKIE, PROMPT] {
         lacks("stderr and the admin pages", &written, secret)?;
     }

@@ -24,11 +24,11 @@ pub(super) fn scores(members: &Members<'_>, expected: &Expected<'_>) -> Option<(
 }
 
 /// Generate: `text`, how it finished, and exact usage.
-pub(super) fn generated(members: &Members<'_>) -> Option<()> {
+pub(super) fn generated(members: &Members<'_>, expected: &Expected<'_>) -> Option<()> {
     members.read_member::<Text<'_>>("text")?;
     let finish: Text<'_> = members.read_member("finish_reason")?;
     let Fields(usage): Fields<Generated> = members.read_member("usage")?;
-    (finish::is_generated(&finish.0) && usage.is_sound()).then_some(())
+    (finish::is_generated(&finish.0) && usage.is_sound() && usage.is_within(expected, 1)).then_some(())
 }
 
 /// Puts our own words in place of the upstream's where an item of an extract answer has an error.

@@ -16,6 +16,14 @@ pub(super) enum Vector {
 }
 
 impl Vector {
+    /// Whether it has `dim` components; base64 of 32-bit floats counts by its length.
+    pub(super) const fn is_wide(self, dim: usize) -> bool {
+        match self {
+            Self::Base64(length) => length == dim.saturating_mul(4).div_ceil(3).saturating_mul(4),
+            Self::Numbers(count) => count == dim,
+        }
+    }
+
     pub(super) const fn is_empty(self) -> bool {
         matches!(self, Self::Base64(0) | Self::Numbers(0))
     }

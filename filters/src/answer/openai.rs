@@ -11,7 +11,8 @@ use serde::Deserialize;
 pub(super) fn embeddings(members: &Members<'_>, expected: &Expected<'_>) -> Option<()> {
     let data: Vec<Fields<Datum>> = members.read_member("data")?;
     let first = data.first()?.0.embedding;
-    let even = !first.is_empty() && data.iter().all(|datum| datum.0.embedding == first);
+    let fits = expected.dim.is_none_or(|dim| first.is_wide(dim as usize));
+    let even = fits && !first.is_empty() && data.iter().all(|datum| datum.0.embedding == first);
     let wanted = expected.items.unwrap_or(data.len());
     let indexed = data.iter().any(|datum| datum.0.index.is_some());
     let placed = !indexed || are_distinct_below(data.iter().map(|datum| datum.0.index), wanted);

@@ -2,7 +2,7 @@
 //!
 //! Tokens are whole numbers below 2^32 everywhere (contract section 5, "Usage").
 
-use super::Fields;
+use super::{Expected, Fields};
 use serde::Deserialize;
 
 /// Usage of chat, completions and generate.
@@ -28,6 +28,14 @@ impl Generated {
         let sum = u64::from(self.prompt_tokens) + u64::from(self.completion_tokens);
         self.total_tokens.is_none_or(|total| u64::from(total) == sum)
             && self.cached_tokens().is_none_or(|cached| cached <= self.prompt_tokens)
+    }
+
+    /// No more tokens than the call and the model allow, over all `choices` (contract section 5, chat token bounds).
+    pub(super) fn is_within(&self, expected: &Expected<'_>, choices: usize) -> bool {
+        let context = expected.context.map_or(u64::MAX, u64::from);
+        let Some(room) = context.checked_sub(u64::from(self.prompt_tokens)) else { return false };
+        let most = expected.output_cap.unwrap_or(u64::MAX).min(room);
+        u64::from(self.completion_tokens) <= most.saturating_mul(choices as u64)
     }
 
     fn cached_tokens(&self) -> Option<u32> {

@@ -9,7 +9,6 @@ pub(super) static PRESET: Preset = Preset {
     name: "llama_cpp_router",
     port: 8080,
     rules: RULES,
-    validates_first: false,
     idle_ms: 4_000,
     wake: Wake::Call {
         path: "/models/load",

@@ -4,5 +4,4 @@
 
 use super::{Preset, Wake};
 
-pub(super) static PRESET: Preset =
-    Preset { name: "openai", port: 8000, rules: &[], validates_first: false, idle_ms: 4_000, wake: Wake::None };
+pub(super) static PRESET: Preset = Preset { name: "openai", port: 8000, rules: &[], idle_ms: 4_000, wake: Wake::None };

@@ -14,11 +14,17 @@ use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, ReadBuf};
 
 /// First what was read, then the stream.
-#[derive(Debug)]
 pub(super) struct Replay {
     read: Vec<u8>,
     at: usize,
     stream: Stream,
+}
+
+/// pingora's streams must print; a caller's bytes must not.
+impl std::fmt::Debug for Replay {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Replay").field("waiting", &(self.read.len() - self.at)).finish_non_exhaustive()
+    }
 }
 
 /// What opens an HTTP/2 connection.

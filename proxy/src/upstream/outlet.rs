@@ -3,6 +3,7 @@
 use super::egress_proxy::EgressProxy;
 use crate::clock::Clock;
 use crate::config::secret::Credentials;
+use http::HeaderValue;
 use parking_lot::Mutex;
 use pingora_core::connectors::ConnectorOptions;
 use pingora_core::connectors::http::Connector;
@@ -49,9 +50,12 @@ impl Outlet {
     }
 
     /// The value of the `Authorization` header, read anew for each call.
-    pub(super) fn bearer(&self) -> Result<Option<String>, Failure> {
-        let secret = self.credentials.bearer().map_err(|_| Failure::new(Cause::Credential, Class::Final))?;
-        Ok(secret.map(|secret| format!("Bearer {}", secret.expose())))
+    pub(super) fn bearer(&self) -> Result<Option<HeaderValue>, Failure> {
+        let unusable = Failure::new(Cause::Credential, Class::Final);
+        let Some(secret) = self.credentials.bearer().map_err(|_| unusable)? else { return Ok(None) };
+        let mut bearer = HeaderValue::try_from(format!("Bearer {}", secret.expose())).map_err(|_| unusable)?;
+        bearer.set_sensitive(true);
+        Ok(Some(bearer))
     }
 
     /// A permit for one attempt.

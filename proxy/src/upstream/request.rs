@@ -20,7 +20,7 @@ pub(super) struct Request {
 }
 
 /// Builds the request. Invariant: no header of the caller is looked at but its formats.
-pub(super) fn build(call: &Call, plan: &Plan<'_>, bearer: Option<String>) -> Result<Request, Failure> {
+pub(super) fn build(call: &Call, plan: &Plan<'_>, bearer: Option<http::HeaderValue>) -> Result<Request, Failure> {
     let upstream = &plan.remote.upstream;
     let openai = matches!(upstream.kind, Kind::Openai(_));
     let model = plan.remote.model.as_str();
@@ -40,7 +40,7 @@ pub(super) fn build(call: &Call, plan: &Plan<'_>, bearer: Option<String>) -> Res
 }
 
 /// The same for a call that names one of our profiles in its body: rare, so it may copy.
-fn unprofiled(call: &Call, plan: &Plan<'_>, bearer: Option<String>) -> Result<Request, Failure> {
+fn unprofiled(call: &Call, plan: &Plan<'_>, bearer: Option<http::HeaderValue>) -> Result<Request, Failure> {
     let unreplayable = Failure::new(Cause::NotReplayable, Class::Final);
     let openai = matches!(plan.remote.upstream.kind, Kind::Openai(_));
     let body = edit::without_profile(plan.surface, call.format, openai, call.held.body()).ok_or(unreplayable)?;
@@ -62,7 +62,12 @@ fn own(piece: Piece, body: &[u8]) -> Vec<u8> {
     }
 }
 
-fn finish(call: &Call, plan: &Plan<'_>, bearer: Option<String>, pieces: Vec<Piece>) -> Result<Request, Failure> {
+fn finish(
+    call: &Call,
+    plan: &Plan<'_>,
+    bearer: Option<http::HeaderValue>,
+    pieces: Vec<Piece>,
+) -> Result<Request, Failure> {
     let upstream = &plan.remote.upstream;
     let openai = matches!(upstream.kind, Kind::Openai(_));
     let model = plan.remote.model.as_str();
@@ -85,7 +90,7 @@ fn header(
     path: &str,
     host: &str,
     length: usize,
-    bearer: Option<String>,
+    bearer: Option<http::HeaderValue>,
 ) -> pingora_error::Result<RequestHeader> {
     let mut header = RequestHeader::build("POST", path.as_bytes(), Some(8))?;
     header.insert_header("Host", host)?;

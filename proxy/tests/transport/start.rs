@@ -116,3 +116,27 @@ async fn a_certificate_that_cannot_be_used_is_the_operators_mistake() {
     assert_eq!(code, Some(2), "{said}");
     assert!(said.contains("listen.tls") && !said.contains("panicked"), "{said}");
 }
+
+#[tokio::test]
+async fn an_upstreams_certificates_that_cannot_be_used_are_the_operators_mistake() {
+    let (engine, _) = always(json("200 OK", "{}")).await;
+    let setup = Setup::new(Front::Plain, &engine.place);
+    let authority = setup.authority.write(setup.folder.path(), "ca");
+    let (cert, _) = setup.authority.pair("us").write(setup.folder.path(), "us");
+    let (_, foreign) = setup.authority.pair("them").write(setup.folder.path(), "them");
+    let gone = setup.path("gone.pem");
+    let broken = [
+        ("ca_file", format!("tls = {{ ca_file = {gone:?} }}")),
+        ("client_cert_file", format!("tls = {{ client_cert_file = {gone:?}, client_key_file = {foreign:?} }}")),
+        (
+            "client_key_file",
+            format!("tls = {{ ca_file = {authority:?}, client_cert_file = {cert:?}, client_key_file = {foreign:?} }}"),
+        ),
+    ];
+    for (key, more) in broken {
+        let setup = Setup::new(Front::Plain, &engine.place).models("https://localhost:1/v1", &more);
+        let (code, said) = fails(&setup).await;
+        assert_eq!(code, Some(2), "{key}: {said}");
+        assert!(said.contains(&format!(".tls.{key}")) && !said.contains("panicked"), "{key}: {said}");
+    }
+}

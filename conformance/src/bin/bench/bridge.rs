@@ -8,7 +8,7 @@ use crate::{
     peers::{Peer, Yard},
     pin::Pinned,
     plan::Plan,
-    scripted::{COLD, FIRST_CONTENT, Marks},
+    scripted::{COLD, FIRST_CONTENT, Gaps},
     stats::median,
     wire::{Connection, chat, field, head_end},
 };
@@ -32,7 +32,7 @@ pub(crate) struct Bridge {
 ///
 /// # Errors
 /// A bridged call that was not served by the upstream.
-pub(crate) fn measure(yard: &Yard, plan: &Plan, marks: &Marks) -> io::Result<Option<Bridge>> {
+pub(crate) fn measure(yard: &Yard, plan: &Plan, gaps: &Gaps) -> io::Result<Option<Bridge>> {
     if !yard.present().contains(&Peer::Spillway) {
         return Ok(None);
     }
@@ -41,8 +41,8 @@ pub(crate) fn measure(yard: &Yard, plan: &Plan, marks: &Marks) -> io::Result<Opt
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let ports = Ports { engine: yard.engine(), upstream: yard.upstream(), sidecar: running.port };
     let bridge = runtime.block_on(async {
-        let buffered = detours(&ports, false, plan.bridged, marks).await?;
-        let streamed = detours(&ports, true, plan.bridged, marks).await?;
+        let buffered = detours(&ports, false, plan.bridged, gaps).await?;
+        let streamed = detours(&ports, true, plan.bridged, gaps).await?;
         io::Result::Ok(Bridge {
             reissue: median(&[buffered.gaps, streamed.gaps].concat()),
             buffered: median(&buffered.through),
@@ -73,7 +73,7 @@ struct Detours {
 /// Connections and pools are warm after this many.
 const WARM: usize = 20;
 
-async fn detours(ports: &Ports, stream: bool, count: usize, marks: &Marks) -> io::Result<Detours> {
+async fn detours(ports: &Ports, stream: bool, count: usize, gaps: &Gaps) -> io::Result<Detours> {
     let (cold, warm) = (chat(COLD, stream), chat("vendor/warm", stream));
     let mut engine = Connection::open(ports.engine).await?;
     let mut upstream = Connection::open(ports.upstream).await?;
@@ -82,14 +82,14 @@ async fn detours(ports: &Ports, stream: bool, count: usize, marks: &Marks) -> io
     for turn in 0..count + WARM {
         let refused = until_answered(&mut engine, &cold).await?;
         let answered = until_content(&mut upstream, &warm, stream).await?;
-        marks.take();
+        gaps.take();
         let through = until_content(&mut sidecar, &cold, stream).await?;
         require_remote(sidecar.received())?;
         if turn >= WARM {
             detours.engine.push(refused);
             detours.upstream.push(answered);
             detours.through.push(through);
-            detours.gaps.extend(marks.take());
+            detours.gaps.extend(gaps.take());
         }
     }
     Ok(detours)

@@ -1,6 +1,6 @@
 //! On what was measured, and what does the kernel say about a process?
 
-use std::{fs, io, path::Path, process::Command};
+use std::{fs, io, path::Path, process::Command, time::Duration};
 
 use crate::options::Options;
 
@@ -85,6 +85,12 @@ fn field_kib(text: &str, name: &str) -> io::Result<f64> {
     text.lines()
         .find_map(|line| line.strip_prefix(name)?.split_whitespace().next()?.parse().ok())
         .ok_or_else(|| io::Error::other(format!("no {name} line")))
+}
+
+/// Waits while a peer does what is being measured.
+#[allow(clippy::disallowed_methods, reason = "called on the program's main thread, where no worker is held up")]
+pub(crate) fn pause(time: Duration) {
+    std::thread::sleep(time);
 }
 
 /// Whether somebody traces the process.

@@ -66,7 +66,7 @@ fn measure(options: &Options) -> Result<Report, Box<dyn Error>> {
     eprintln!("bench: memory with {} idle streams", plan.streams);
     report.memory = streams::measure(&yard, &plan)?;
     eprintln!("bench: refusal to re-issue");
-    report.bridge = bridge::measure(&yard, &plan, &script.marks)?;
+    report.bridge = bridge::measure(&yard, &plan, &script.gaps)?;
     report.machine.load_after = machine::load_average();
     report.judge();
     Ok(report)

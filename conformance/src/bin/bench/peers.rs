@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::{options::Options, scripted::Script};
+use crate::{machine::pause, options::Options, scripted::Script};
 
 /// A proxy under measurement. `Ord` is the order of the table's columns.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
@@ -139,7 +139,7 @@ impl Running {
             if Instant::now() > end {
                 return Err(io::ErrorKind::TimedOut.into());
             }
-            std::thread::sleep(Duration::from_millis(20));
+            pause(Duration::from_millis(20));
         }
         Ok(())
     }
@@ -161,7 +161,7 @@ impl Running {
                 self.child.wait()?;
                 return Err(io::Error::other("did not end on SIGTERM"));
             }
-            std::thread::sleep(Duration::from_millis(10));
+            pause(Duration::from_millis(10));
         }
         Ok(())
     }

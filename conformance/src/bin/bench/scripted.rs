@@ -3,7 +3,11 @@
 use std::{
     io,
     net::{Ipv4Addr, SocketAddr, TcpListener as StdListener},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+        mpsc::{Receiver, Sender, channel},
+    },
     time::{Duration, Instant},
 };
 
@@ -27,34 +31,48 @@ const IDLE_GAP: Duration = Duration::from_secs(5);
 pub(crate) struct Script {
     pub(crate) engine: u16,
     pub(crate) upstream: u16,
-    pub(crate) marks: Marks,
+    pub(crate) gaps: Gaps,
 }
 
-/// When the engine last refused, and how long after that the upstream was asked.
-#[derive(Clone, Default)]
-pub(crate) struct Marks(Arc<Mutex<Timeline>>);
+/// How long after each refusal the upstream was asked.
+pub(crate) struct Gaps(Receiver<f64>);
 
-#[derive(Default)]
-struct Timeline {
-    refused: Option<Instant>,
-    gaps: Vec<f64>,
+impl Gaps {
+    /// Microseconds from the refusal's last byte written to the re-issued request fully read, since the last look.
+    pub(crate) fn take(&self) -> Vec<f64> {
+        self.0.try_iter().collect()
+    }
+}
+
+/// When the engine last refused, written by its connections and read by the upstream's.
+#[derive(Clone)]
+struct Marks {
+    start: Instant,
+    /// Microseconds after `start`, as bits; NaN where no refusal waits for its re-issue.
+    refused: Arc<AtomicU64>,
+    gaps: Sender<f64>,
 }
 
 impl Marks {
+    fn new() -> (Self, Gaps) {
+        let (gaps, seen) = channel();
+        (Self { start: Instant::now(), refused: Arc::new(AtomicU64::new(f64::NAN.to_bits())), gaps }, Gaps(seen))
+    }
+
+    fn now(&self) -> f64 {
+        self.start.elapsed().as_secs_f64() * 1e6
+    }
+
     fn refused(&self) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).refused = Some(Instant::now());
+        self.refused.store(self.now().to_bits(), Ordering::Relaxed);
     }
 
     fn asked(&self) {
-        let mut line = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(refused) = line.refused.take() {
-            line.gaps.push(refused.elapsed().as_secs_f64() * 1e6);
+        let gap = self.now() - f64::from_bits(self.refused.swap(f64::NAN.to_bits(), Ordering::Relaxed));
+        // Nobody looks any more when the run is over.
+        if gap.is_finite() {
+            let _ = self.gaps.send(gap);
         }
-    }
-
-    /// Microseconds from the refusal's last byte written to the re-issued request fully read, and forgets them.
-    pub(crate) fn take(&self) -> Vec<f64> {
-        std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner).gaps)
     }
 }
 
@@ -68,9 +86,8 @@ enum Role {
 pub(crate) fn start() -> io::Result<Script> {
     let listen = || StdListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)));
     let (engine, upstream) = (listen()?, listen()?);
-    let marks = Marks::default();
-    let script =
-        Script { engine: engine.local_addr()?.port(), upstream: upstream.local_addr()?.port(), marks: marks.clone() };
+    let (marks, gaps) = Marks::new();
+    let script = Script { engine: engine.local_addr()?.port(), upstream: upstream.local_addr()?.port(), gaps };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     std::thread::Builder::new().name("scripted".into()).spawn(move || {
         runtime.block_on(async {

@@ -6,7 +6,7 @@ use tokio::{sync::Semaphore, task::JoinSet, time::timeout};
 
 use crate::{
     load::{self, Until},
-    machine::resident_kib,
+    machine::{pause, resident_kib},
     peers::{Peer, Yard},
     plan::{Plan, WARM_UP},
     scripted::{FIRST_CONTENT, IDLE},
@@ -36,17 +36,17 @@ pub(crate) fn measure(yard: &Yard, plan: &Plan) -> io::Result<MemoryByPeer> {
     for peer in yard.present() {
         let running = yard.start(peer, &[])?;
         load::run(running.port, &Shape::Small.request(), 8, Until::Requests(WARM_UP))?;
-        std::thread::sleep(Duration::from_secs(1));
+        pause(Duration::from_secs(1));
         let idle = resident_kib(running.pid())?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let open = runtime
             .block_on(open(running.port, plan.streams))
             .map_err(|error| io::Error::other(format!("{}: {} idle streams: {error}", peer.name(), plan.streams)))?;
-        std::thread::sleep(Duration::from_secs(1));
+        pause(Duration::from_secs(1));
         let per_stream = (resident_kib(running.pid())? - idle) / open.len() as f64;
         drop(open);
         drop(runtime);
-        std::thread::sleep(plan.settle);
+        pause(plan.settle);
         memory.insert(peer, Memory { idle, per_stream, after: resident_kib(running.pid())? });
         running.stop()?;
     }

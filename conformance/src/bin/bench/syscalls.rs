@@ -10,7 +10,7 @@ use std::{
 
 use crate::{
     load::{self, Until},
-    machine::traced,
+    machine::{pause, traced},
     peers::{Peer, Running, Yard, signal},
     plan::{CONNECTIONS, Plan},
     wire::Shape,
@@ -50,7 +50,7 @@ fn count(yard: &Yard, strace: &Path, running: &Running, shape: Shape, requests: 
         if tracer.try_wait()?.is_some() || Instant::now() > end {
             return Err(io::Error::other("strace could not attach; it needs the right to trace"));
         }
-        std::thread::sleep(Duration::from_millis(10));
+        pause(Duration::from_millis(10));
     }
     let loaded = load::run(running.port, &shape.request(), CONNECTIONS, Until::Requests(requests));
     signal("INT", tracer.id())?;

@@ -36,7 +36,7 @@ pub(super) fn listen<'t>(mut table: Table<'t>, surroundings: &Surroundings<'_>) 
         max_body_bytes: bytes(max_body_bytes),
         max_held_bytes: bytes(max_held_bytes),
         first_byte_budget_ms: table.seconds_or("first_byte_budget_s", ANY_TIME_MS, 140_000),
-        fast_lane: table.flag_or("fast_lane", true),
+        fast_lane: fast_lane(&mut table),
         workers: bytes(table.whole_or("workers", 0..=1024, 1)),
         head_timeout_ms: table.seconds_or("head_timeout_s", ANY_TIME_MS, 10_000),
         body_timeout_ms: table.seconds_or("body_timeout_s", ANY_TIME_MS, 60_000),
@@ -44,6 +44,16 @@ pub(super) fn listen<'t>(mut table: Table<'t>, surroundings: &Surroundings<'_>) 
     };
     table.finish();
     (listen, front)
+}
+
+/// Without the fast lane nothing is bridged, whatever models declare: that is never what an operator forgets to know.
+fn fast_lane(table: &mut Table<'_>) -> bool {
+    let Some(node) = table.take("fast_lane") else { return true };
+    let wanted = node.flag().unwrap_or(true);
+    if !wanted {
+        node.name.warn("is false: calls are served by the engine only, and none reaches an upstream", "");
+    }
+    wanted
 }
 
 /// `max_body_bytes` and `max_held_bytes`: one largest body must fit.

@@ -34,7 +34,10 @@ pub(super) fn model(node: &Node<'_>, models: &Models<'_>, surroundings: &Surroun
     let remote_backed = table.flag_or("remote_backed", false);
     let tasks_node = table.take("tasks");
     let tasks = tasks_node.as_ref().map_or_else(|| Some(Tasks::default()), tasks::tasks);
-    let max_sequence_length = table.take("max_sequence_length").and_then(|node| node.count(1..=MOST_TOKENS));
+    let max_sequence_length = table.take("max_sequence_length").and_then(|node| {
+        later::unread(&node.name, "inputs are not measured before they are sent");
+        node.count(1..=MOST_TOKENS)
+    });
     let profiles = table.take("profiles");
     let profiles = profiles.map_or_else(Profiles::new, |node| profile::profiles(&node, models, surroundings));
     let written = table.take("routing").map_or(Some(Written::Local), |node| routing::read(&node));

@@ -56,7 +56,10 @@ fn remote(
     let upstream = upstream.and_then(|node| models.upstream(node.text()?, &node.place));
     let model = model
         .and_then(|node| UpstreamModel::parse(node.text()?).map_err(|bad| node.place.wrong(bad.to_string(), "")).ok());
-    let max_batch = max_batch.map(|node| node.count(1..=MOST_BATCH));
+    let max_batch = max_batch.map(|node| {
+        later::unread(&node.name, "a call goes to the upstream in one request, as the caller sent it");
+        node.count(1..=MOST_BATCH)
+    });
     Some(Remote { upstream: upstream?, model: model?, max_batch: max_batch.flatten() })
 }
 
