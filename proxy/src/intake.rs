@@ -172,7 +172,7 @@ async fn read_length(
 }
 
 /// The time a body has: `body_timeout_s` for each piece of [`PIECE`] bytes, so that a dripped body is bounded too.
-struct Pace {
+pub(crate) struct Pace {
     timeout_ms: u64,
     since_armed: usize,
 }
@@ -180,20 +180,25 @@ struct Pace {
 const PIECE: usize = 64 * 1024;
 
 impl Pace {
-    fn new(house: &House, connection: &Connection) -> Self {
+    pub(crate) fn new(house: &House, connection: &Connection) -> Self {
         connection.deadline.arm(house.body_timeout_ms);
         Self { timeout_ms: house.body_timeout_ms, since_armed: 0 }
+    }
+
+    /// So many bytes have come.
+    pub(crate) fn took(&mut self, count: usize, connection: &Connection) {
+        self.since_armed += count;
+        if self.since_armed >= PIECE {
+            self.since_armed = 0;
+            connection.deadline.arm(self.timeout_ms);
+        }
     }
 
     /// Reads once.
     async fn more(&mut self, connection: &mut Connection) -> Result<(), Rejection> {
         match connection.fill().await {
             Ok(count) => {
-                self.since_armed += count;
-                if self.since_armed >= PIECE {
-                    self.since_armed = 0;
-                    connection.deadline.arm(self.timeout_ms);
-                }
+                self.took(count, connection);
                 Ok(())
             }
             Err(Ended::Gone) => Err(Rejection::Gone),

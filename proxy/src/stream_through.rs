@@ -5,7 +5,7 @@ use crate::client::{Client, Served};
 use crate::connection::{Connection, Ended};
 use crate::held::Held;
 use crate::house::House;
-use crate::intake::{self, Rejection, Upload};
+use crate::intake::{self, Pace, Rejection, Upload};
 use crate::local::{self, Answer, Fault};
 use crate::relay::{LAST_CHUNK, append_chunk};
 use crate::stream_io;
@@ -81,7 +81,7 @@ async fn exchange(
 ) -> Result<(ResponseHead, bool), Stop> {
     let mut source = begin(client.connection, head, upload, &house.engine.path_prefix)?;
     let is_head = head.method == Method::Head;
-    client.connection.deadline.arm(house.body_timeout_ms);
+    let mut pace = Pace::new(house, client.connection);
     loop {
         match step(client.connection, &mut source, engine, body).await? {
             Step::Answer => {
@@ -90,16 +90,15 @@ async fn exchange(
                     return Ok((head, whole));
                 }
             }
-            Step::Read => {
+            Step::Read(count) => {
+                pace.took(count, client.connection);
                 advance(&mut source, client.connection)?;
-                client.connection.deadline.arm(house.body_timeout_ms);
             }
             Step::Sent => {
                 if source.over {
                     client.whole();
+                    client.connection.deadline.arm(client.first_byte_ms(house));
                 }
-                let wait = if source.over { client.first_byte_ms(house) } else { house.body_timeout_ms };
-                client.connection.deadline.arm(wait);
             }
         }
     }
@@ -182,7 +181,8 @@ fn advance(source: &mut Source, connection: &mut Connection) -> Result<(), Stop>
 
 enum Step {
     Answer,
-    Read,
+    /// So many bytes from the caller.
+    Read(usize),
     Sent,
 }
 
@@ -221,14 +221,14 @@ async fn step(
         } else if !source.over {
             match stream_io::poll_fill(&mut connection.stream, cx, &mut connection.inbox) {
                 Poll::Ready(Ok(0) | Err(_)) => return Poll::Ready(Err(Stop::Fault(Fault::Gone))),
-                Poll::Ready(Ok(_)) => return Poll::Ready(Ok(Step::Read)),
+                Poll::Ready(Ok(count)) => return Poll::Ready(Ok(Step::Read(count))),
                 Poll::Pending => {}
             }
         } else if let Poll::Ready(Ended::Gone) = connection.poll_ended(cx) {
             return Poll::Ready(Err(Stop::Fault(Fault::Gone)));
         }
         if connection.deadline.is_over(cx) {
-            let late = if source.over {
+            let late = if source.over || source.sent < source.ready.len() {
                 Stop::Fault(Fault::Engine(ErrorAnswer::engine_timeout()))
             } else {
                 let answer = ErrorAnswer::too_slow(RejectKind::BodyTimeout.message());
