@@ -35,9 +35,9 @@ impl Slots {
     /// The newest idle connection that is still open.
     pub(crate) fn take(&self, tick: u32) -> Option<Stream> {
         loop {
-            let idle = self.shard().lock().pop()?;
+            let mut idle = self.shard().lock().pop()?;
             let young = tick.wrapping_sub(idle.since) <= self.most_ticks;
-            if young && stream_io::is_quiet(&idle.stream) {
+            if young && stream_io::is_quiet(&mut idle.stream) {
                 return Some(idle.stream);
             }
         }

@@ -1,7 +1,5 @@
 //! How are bytes read from and written to a stream inside one poll? The only place that owns the read scratch buffer.
 
-use nix::errno::Errno;
-use nix::sys::socket::{MsgFlags, recv};
 use pingora_core::protocols::Stream;
 use std::cell::RefCell;
 use std::io::{self, IoSlice};
@@ -63,9 +61,11 @@ pub(crate) fn poll_write_two(
     Pin::new(stream).poll_flush(cx)
 }
 
-/// Whether an idle stream is still open and silent. The socket itself is asked: the runtime learns of what happened to it only when it next
-/// waits, and an engine that has closed must not be sent a request, nor the rest of a broken answer be taken for the next one.
-pub(crate) fn is_quiet(stream: &Stream) -> bool {
-    let flags = MsgFlags::MSG_PEEK | MsgFlags::MSG_DONTWAIT;
-    matches!(recv(stream.id(), &mut [0], flags), Err(Errno::EAGAIN))
+/// Whether an idle stream is still open and silent, as far as the runtime has heard: one read that must not be ready. It costs no system
+/// call; what happened to the socket since the runtime last waited shows when it is used, as it would a moment later.
+pub(crate) fn is_quiet(stream: &mut Stream) -> bool {
+    let mut byte = [0];
+    let mut buffer = ReadBuf::new(&mut byte);
+    let mut cx = Context::from_waker(std::task::Waker::noop());
+    Pin::new(stream).poll_read(&mut cx, &mut buffer).is_pending()
 }

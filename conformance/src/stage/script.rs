@@ -67,9 +67,13 @@ impl Play {
         play
     }
 
-    /// Then these bytes, as they are.
+    /// Then these bytes, as they are, in one write with what stands before them.
     pub fn send(mut self, bytes: impl Into<Vec<u8>>) -> Self {
-        self.steps.push(Step::Send(bytes.into()));
+        let bytes = bytes.into();
+        match self.steps.last_mut() {
+            Some(Step::Send(before)) => before.extend(bytes),
+            _ => self.steps.push(Step::Send(bytes)),
+        }
         self
     }
 
