@@ -3,7 +3,7 @@
 #
 #   run.sh                  build what is shipped (profile dist), measure everything, print the table; some minutes
 #   run.sh --quick          few and short rounds on the plain release build: under a minute, rough times, exact counts
-#   run.sh --json FILE      write the figures as JSON too
+#   run.sh --json FILE      where the figures go as JSON; default: bench.json in the target folder
 #   run.sh --gate           exit 1 when a target is missed that does not depend on the machine's mood
 #   SPILLWAY_BENCH_BUILD=0  measure the binaries of the last build
 #
@@ -37,4 +37,5 @@ add --nginx "$nginx"
 add --valgrind "$valgrind"
 add --strace "$strace"
 add --taskset "$(command -v taskset || true)"
+case " $* " in *" --json "*) ;; *) set -- "$@" --json "$(dirname "$built")/bench.json" ;; esac
 exec "$built/bench" "${peers[@]}" "$@"

@@ -17,6 +17,7 @@ mod dripped_head_408;
 mod early_refusal_is_heard;
 mod engine_refusal_shapes;
 mod events_flushed_at_once;
+mod every_surface_reaches_its_upstream;
 mod expect_continue;
 mod explicit_profile_is_honoured;
 mod extra_bytes_poison_nobody;
@@ -68,6 +69,7 @@ pub const ALL: &[Case] = &[
     early_refusal_is_heard::CASE,
     engine_refusal_shapes::CASE,
     events_flushed_at_once::CASE,
+    every_surface_reaches_its_upstream::CASE,
     expect_continue::CASE,
     explicit_profile_is_honoured::CASE,
     extra_bytes_poison_nobody::CASE,
