@@ -8,17 +8,18 @@ pub(super) static PRESET: Preset =
     Preset { name: "llama_cpp", port: 8080, rules: RULES, idle_ms: 4_000, wake: Wake::None };
 
 // There is no rule for a full server: it defers requests without bound.
-static RULES: &[Rule] = &[
-    Rule {
-        status: statuses![503],
-        json: pairs!["/error/type" => "unavailable_error", "/error/message" => "Loading model"],
-        trigger: Some(Trigger::ModelLoading),
-        ..Rule::HEAD
-    },
-    Rule {
-        status: statuses![503],
-        json: pairs!["/error/type" => "unavailable_error", "/error/message" => "no slot available"],
-        trigger: Some(Trigger::Saturated),
-        ..Rule::HEAD
-    },
-];
+static RULES: &[Rule] = &[LOADING, NO_SLOT];
+
+pub(super) const LOADING: Rule = Rule {
+    status: statuses![503],
+    json: pairs!["/error/type" => "unavailable_error", "/error/message" => "Loading model"],
+    trigger: Some(Trigger::ModelLoading),
+    ..Rule::HEAD
+};
+
+pub(super) const NO_SLOT: Rule = Rule {
+    status: statuses![503],
+    json: pairs!["/error/type" => "unavailable_error", "/error/message" => "no slot available"],
+    trigger: Some(Trigger::Saturated),
+    ..Rule::HEAD
+};

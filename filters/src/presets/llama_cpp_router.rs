@@ -1,5 +1,6 @@
 //! How does llama.cpp's server refuse in router mode, where it starts one child per model (engines 2.4)?
 
+use super::llama_cpp::{LOADING, NO_SLOT};
 use super::{Already, Preset, Wake};
 use crate::refusal::Rule;
 use spillway_policies::Trigger;
@@ -19,18 +20,8 @@ pub(super) static PRESET: Preset = Preset {
 
 static RULES: &[Rule] = &[
     // A child that still loads answers as the single-model server does.
-    Rule {
-        status: statuses![503],
-        json: pairs!["/error/type" => "unavailable_error", "/error/message" => "Loading model"],
-        trigger: Some(Trigger::ModelLoading),
-        ..Rule::HEAD
-    },
-    Rule {
-        status: statuses![503],
-        json: pairs!["/error/type" => "unavailable_error", "/error/message" => "no slot available"],
-        trigger: Some(Trigger::Saturated),
-        ..Rule::HEAD
-    },
+    LOADING,
+    NO_SLOT,
     Rule {
         status: statuses![400],
         json: pairs!["/error/type" => "invalid_request_error", "/error/message" => "model is not loaded"],
