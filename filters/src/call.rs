@@ -3,11 +3,12 @@
 //! Naming is cheap and happens to every inference call. [`inspect`] reads the whole body and happens only to calls of configured
 //! models: a model that is local only is validated by its engine (product section 4 items 1 to 3).
 
+mod hint;
+
 use crate::error_answer::ErrorAnswer;
 use crate::multipart;
 use crate::scan;
 use serde::Deserialize;
-use serde::de::{IgnoredAny, SeqAccess, Visitor};
 use spillway_policies::Surface;
 use std::borrow::Cow;
 use std::ops::Range;
@@ -145,7 +146,7 @@ pub fn inspect(surface: Surface, format: Format, body: &[u8]) -> Result<Details,
         Format::Msgpack => msgpack(body)?,
     };
     let options = match surface {
-        Surface::Encode | Surface::Extract => probe.params.and_then(|params| params.options),
+        Surface::Encode | Surface::Extract => probe.params.options,
         _ => probe.options,
     };
     let inputs = match surface {
@@ -153,23 +154,24 @@ pub fn inspect(surface: Surface, format: Format, body: &[u8]) -> Result<Details,
         Surface::Rerank => probe.documents,
         _ => probe.items,
     };
+    // A list of prompts gives as many answers for each; how many is not worth knowing here.
+    let one_prompt = !matches!(probe.prompt, Some(Count(Some(2..))));
+    let choices = matches!(surface, Surface::Chat | Surface::Completions) && one_prompt;
+    let caps = [probe.max_tokens, probe.max_completion_tokens, probe.max_new_tokens, probe.max_output_tokens];
     Ok(Details {
         stream: probe.stream.unwrap_or(false) && surface.may_stream(),
-        profile: options.and_then(|options| options.profile),
-        include_reasoning: probe.include_reasoning.unwrap_or(false),
-        include_usage: probe.stream_options.and_then(|options| options.include_usage).unwrap_or(false),
+        profile: options.profile,
+        include_reasoning: probe.include_reasoning == Some(Hint::Flag(true)),
+        include_usage: probe.stream_options.include_usage,
         inputs: inputs.and_then(|Count(count)| count),
-        choices: matches!(surface, Surface::Chat | Surface::Completions).then(|| probe.n.unwrap_or(1)),
-        output_cap: [probe.max_tokens, probe.max_completion_tokens, probe.max_new_tokens, probe.max_output_tokens]
-            .into_iter()
-            .flatten()
-            .min(),
-        top_n: probe.top_n,
+        choices: choices.then(|| probe.n.map_or(Some(1), Hint::count)).flatten(),
+        output_cap: caps.into_iter().flatten().filter_map(Hint::number).min(),
+        top_n: probe.top_n.and_then(Hint::count),
     })
 }
 
 const NOT_ONE_OBJECT: ErrorAnswer = ErrorAnswer::invalid(
-    "the body must be one well-formed UTF-8 object, with `stream` true or false, `options.profile` a string, and counts that are whole numbers",
+    "the body must be one well-formed UTF-8 object, with `stream` true or false and `options.profile` a string",
 );
 
 fn json(body: &[u8]) -> Result<Probe, ErrorAnswer> {
@@ -193,69 +195,62 @@ fn msgpack(body: &[u8]) -> Result<Probe, ErrorAnswer> {
 #[derive(Deserialize)]
 struct Probe {
     stream: Option<bool>,
-    include_reasoning: Option<bool>,
-    stream_options: Option<StreamOptions>,
-    options: Option<Options>,
-    params: Option<Params>,
+    #[serde(default)]
+    options: Options,
+    #[serde(default)]
+    params: Params,
+    #[serde(default)]
+    stream_options: StreamOptions,
+    include_reasoning: Option<Hint>,
     items: Option<Count>,
     input: Option<Count>,
     documents: Option<Count>,
-    n: Option<usize>,
-    max_tokens: Option<u64>,
-    max_completion_tokens: Option<u64>,
-    max_new_tokens: Option<u64>,
-    max_output_tokens: Option<u64>,
-    top_n: Option<usize>,
+    prompt: Option<Count>,
+    n: Option<Hint>,
+    max_tokens: Option<Hint>,
+    max_completion_tokens: Option<Hint>,
+    max_new_tokens: Option<Hint>,
+    max_output_tokens: Option<Hint>,
+    top_n: Option<Hint>,
 }
 
-#[derive(Deserialize)]
-struct StreamOptions {
-    include_usage: Option<bool>,
+/// A value that is only a hint for later: whatever it is, the engine is the one who judges it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Hint {
+    Flag(bool),
+    Number(u64),
+    Other,
 }
 
-#[derive(Deserialize)]
-struct Params {
-    options: Option<Options>,
+impl Hint {
+    const fn number(self) -> Option<u64> {
+        if let Self::Number(number) = self { Some(number) } else { None }
+    }
+
+    fn count(self) -> Option<usize> {
+        self.number().and_then(|number| usize::try_from(number).ok())
+    }
 }
 
-#[derive(Deserialize)]
+/// The length of an array, one for a single text or one array of token ids; the elements are skipped.
+struct Count(Option<usize>);
+
+/// `options`, as far as it is an object: its `profile` is a string or the call is not valid.
+#[derive(Default)]
 struct Options {
     profile: Option<String>,
 }
 
-/// The length of an array, one for a single text; the elements are skipped.
-struct Count(Option<usize>);
-
-impl<'de> Deserialize<'de> for Count {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(CountVisitor)
-    }
+/// `params`, as far as it is an object.
+#[derive(Default)]
+struct Params {
+    options: Options,
 }
 
-struct CountVisitor;
-
-impl<'de> Visitor<'de> for CountVisitor {
-    type Value = Count;
-
-    fn expecting(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str("an array or a text")
-    }
-
-    fn visit_str<E>(self, _: &str) -> Result<Count, E> {
-        Ok(Count(Some(1)))
-    }
-
-    fn visit_unit<E>(self) -> Result<Count, E> {
-        Ok(Count(None))
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<Count, A::Error> {
-        let mut count = 0;
-        while elements.next_element::<IgnoredAny>()?.is_some() {
-            count += 1;
-        }
-        Ok(Count(Some(count)))
-    }
+/// `stream_options`, as far as it is an object.
+#[derive(Default)]
+struct StreamOptions {
+    include_usage: bool,
 }
 
 #[cfg(test)]
@@ -308,6 +303,21 @@ mod tests {
     }
 
     #[test]
+    fn what_the_engine_judges_is_no_reason_to_reject() {
+        let odd = br#"{"max_tokens":-1,"max_completion_tokens":16.0,"n":"2","documents":{"a":1},"input":{"a":[1]},
+            "params":[1],"options":"x","stream_options":7,"include_reasoning":"yes","top_n":[],"items":true}"#;
+        let details = inspect(Surface::Chat, Format::Json, odd).expect("valid");
+        assert_eq!((details.output_cap, details.choices, details.inputs), (None, None, None));
+        let tokens = inspect(Surface::Embeddings, Format::Json, br#"{"input":[1,2,3]}"#).expect("valid");
+        assert_eq!(tokens.inputs, Some(1));
+        let prompts = inspect(Surface::Completions, Format::Json, br#"{"prompt":["a","b"],"n":2}"#).expect("valid");
+        assert_eq!(prompts.choices, None);
+        let plain =
+            inspect(Surface::Chat, Format::Json, br#"{"max_tokens":16,"max_completion_tokens":8}"#).expect("valid");
+        assert_eq!((plain.output_cap, plain.choices), (Some(8), Some(1)));
+    }
+
+    #[test]
     fn wrong_types_and_broken_values_are_rejected() {
         for bad in [
             &br#"{"stream":"yes"}"#[..],
@@ -328,7 +338,7 @@ mod tests {
             &[0x82][..],
             &[0xa5],
             b"items",
-            &[0x92, 1, 2],
+            &[0x92, 0x80, 0x80],
             &[0xa6],
             b"params",
             &[0x81, 0xa7],

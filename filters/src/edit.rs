@@ -41,17 +41,16 @@ pub fn with_params(body: &[u8], model: &str, params: &Params) -> Result<Vec<Piec
             pieces.push(Piece::New(b",".to_vec()));
         }
     };
-    let mut capped = Vec::new();
+    // The caller's own cap, under whichever name.
+    let mut capped: Option<u64> = None;
     for member in scan::members(body) {
         let member = member?;
         let key = scan::text(&body[member.key.clone()]).ok_or(NotAnObject)?;
-        if params.strip.iter().any(|name| *name == key) {
-            continue;
+        if is_output_cap(&key) {
+            capped = capped.into_iter().chain(whole_number(&body[member.value.clone()])).min();
         }
-        if params.set.iter().any(|(name, _)| *name == key) {
-            if is_output_cap(&key) {
-                capped.push((key.into_owned(), String::from_utf8_lossy(&body[member.value]).into_owned()));
-            }
+        let replaced = params.set.iter().any(|(name, _)| *name == key);
+        if replaced || params.strip.iter().any(|name| *name == key) {
             continue;
         }
         separate(&mut pieces);
@@ -62,9 +61,11 @@ pub fn with_params(body: &[u8], model: &str, params: &Params) -> Result<Vec<Piec
         }
     }
     for (name, value) in &params.set {
-        let asked = capped.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
         separate(&mut pieces);
-        pieces.push(Piece::New(pair(name, lower_cap(asked, value).as_bytes())));
+        let lower = capped
+            .filter(|asked| is_output_cap(name) && whole_number(value.as_bytes()).is_some_and(|set| *asked < set));
+        let value = lower.map_or_else(|| value.clone(), |asked| asked.to_string());
+        pieces.push(Piece::New(pair(name, value.as_bytes())));
     }
     pieces.push(Piece::New(b"}".to_vec()));
     Ok(pieces)
@@ -101,11 +102,8 @@ fn is_output_cap(name: &str) -> bool {
     matches!(name, "max_tokens" | "max_completion_tokens")
 }
 
-fn lower_cap<'a>(asked: Option<&'a str>, set: &'a str) -> &'a str {
-    match (asked.and_then(|asked| asked.parse::<u64>().ok()), set.parse::<u64>()) {
-        (Some(asked_number), Ok(set_number)) if asked_number < set_number => asked.unwrap_or(set),
-        _ => set,
-    }
+fn whole_number(text: &[u8]) -> Option<u64> {
+    std::str::from_utf8(text).ok()?.parse().ok()
 }
 
 fn quoted(text: &str) -> Vec<u8> {
@@ -166,6 +164,10 @@ mod tests {
         assert_eq!(joined(body, pieces), serde_json::json!({"model":"v","x":{"user":1},"store":false,"max_tokens":16}));
         let pieces = with_params(br#"{"model":"m","max_tokens":500}"#, "v", &params).expect("an object");
         assert_eq!(joined(b"", pieces)["max_tokens"], 100);
+        let other =
+            Params { set: vec![("max_completion_tokens".into(), "500".into())], strip: vec!["max_tokens".into()] };
+        let pieces = with_params(br#"{"model":"m","max_tokens":16}"#, "v", &other).expect("an object");
+        assert_eq!(joined(b"", pieces), serde_json::json!({"model":"v","max_completion_tokens":16}));
         let only = Params { set: vec![], strip: vec!["model".into(), "a".into()] };
         assert_eq!(joined(b"", with_params(br#"{"a":1}"#, "v", &only).expect("an object")), serde_json::json!({}));
     }

@@ -151,7 +151,7 @@ impl Tracker {
         if let Some(failure) = chunk.failure() {
             return Some(Seen::Failed(failure));
         }
-        let Choices { begun, ended, content } = chunk.choices(is_end)?;
+        let Choices { begun, ended, content } = chunk.choices(is_end, self.surface != Surface::Completions)?;
         self.begun |= begun;
         self.ended |= ended;
         Some(if content {

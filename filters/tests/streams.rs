@@ -86,6 +86,8 @@ fn a_chat_stream_fails_where_it_breaks() {
         r#"{"choices":[{"index":0,"delta":{"content":"\ud800"}}]}"#,
         r#"{"choices":[{"index":0,"delta":{"content":NaN}}]}"#,
         r#"{"choices":[{"delta":{}}]}"#,
+        r#"{"choices":[{"index":0,"text":"of completions"}]}"#,
+        r#"{"choices":[{"index":0,"message":{"content":"of a whole answer"}}]}"#,
         r#"{"choices":[{"index":128,"delta":{}}]}"#,
         r#"{"choices":[{"index":-1,"delta":{}}]}"#,
         r#"{"choices":[{"index":0,"delta":{},"finish_reason":"error"}]}"#,
@@ -108,6 +110,13 @@ fn a_chat_stream_fails_where_it_breaks() {
     }
     let choices = vec![r#"{"index":0}"#; 129].join(",");
     assert_eq!(first(Surface::Chat, &format!(r#"{{"choices":[{choices}]}}"#)), Seen::Failed(BROKEN));
+}
+
+#[test]
+fn chunks_of_the_other_surface_are_not_taken_for_text() {
+    let delta = r#"{"choices":[{"index":0,"delta":{"content":"of chat"}}]}"#;
+    assert_eq!(first(Surface::Completions, delta), Seen::Failed(BROKEN));
+    assert_eq!(first(Surface::Completions, r#"{"choices":[{"index":0,"text":"h"}]}"#), Seen::Content);
 }
 
 #[test]

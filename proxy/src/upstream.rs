@@ -168,7 +168,9 @@ async fn primed(
     }
     let whole = buffered(&mut session, &head, surface, &shown);
     let primed = tokio::time::timeout_at(until_whole, Box::pin(whole)).await.map_err(|_| timeout)??;
-    outlet.keep(session, &peer, POOL_IDLE).await;
+    if is_framed_once(&head) {
+        outlet.keep(session, &peer, POOL_IDLE).await;
+    }
     Ok(primed)
 }
 
@@ -326,6 +328,11 @@ async fn collect(session: &mut HttpSession, limit: usize) -> Result<Vec<u8>, Fai
         body.extend_from_slice(&bytes);
     }
     Ok(body)
+}
+
+/// An answer with both a length and a transfer coding costs its connection (RFC 9112 section 6.3).
+fn is_framed_once(head: &ResponseHeader) -> bool {
+    header(head, "content-length").is_none() || header(head, "transfer-encoding").is_none()
 }
 
 fn header<'h>(head: &'h ResponseHeader, name: &str) -> Option<&'h [u8]> {

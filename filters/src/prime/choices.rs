@@ -40,8 +40,9 @@ impl Chunk<'_> {
         }
     }
 
-    /// Its choices; none when one of them or the usage is not valid.
-    pub(super) fn choices(&self, is_end: fn(&str) -> bool) -> Option<Choices> {
+    /// Its choices; none when one of them or the usage is not valid. What belongs to the other surface is not: `chat` says deltas, completions
+    /// text, and what the caller would never see must not pass for an answer.
+    pub(super) fn choices(&self, is_end: fn(&str) -> bool, chat: bool) -> Option<Choices> {
         let mut sum = Choices { begun: 0, ended: 0, content: false };
         if self.usage.is_some_and(|usage| !usage.0.is_sound()) {
             return None;
@@ -49,7 +50,13 @@ impl Chunk<'_> {
         for choice in self.choices.iter().flat_map(|list| &list.0) {
             let bit = 1_u128 << u32::try_from(choice.index).ok().filter(|index| *index < 128)?;
             sum.begun |= bit;
-            sum.content |= choice.says_something();
+            let (text, delta) = (choice.text.0, choice.delta.as_ref().is_some_and(|delta| delta.0.says_something()));
+            let (own, foreign) =
+                if chat { (delta, text || choice.message.0) } else { (text, delta || choice.message.0) };
+            if foreign {
+                return None;
+            }
+            sum.content |= own;
             match choice.finish_reason.as_ref().map(|reason| reason.0.as_ref()) {
                 None | Some("") => {}
                 Some(reason) if is_end(reason) => sum.ended |= bit,
@@ -67,14 +74,10 @@ struct Choice<'a> {
     delta: Option<Fields<Delta>>,
     #[serde(default)]
     text: Filled,
+    #[serde(default)]
+    message: Filled,
     #[serde(borrow, default)]
     finish_reason: Option<Text<'a>>,
-}
-
-impl Choice<'_> {
-    fn says_something(&self) -> bool {
-        self.text.0 || self.delta.as_ref().is_some_and(|delta| delta.0.says_something())
-    }
 }
 
 /// Everything of a delta that is content. A role is not.

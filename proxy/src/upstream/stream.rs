@@ -20,9 +20,9 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Most bytes of one event, of what comes before the first content, and of a whole stream (contract section 5, engines section 5).
+/// Most bytes of one event, of what comes until the first content is whole, and of a whole stream (contract section 5, engines section 5).
 const MOST_EVENT_BYTES: usize = 1024 * 1024;
-const MOST_META_BYTES: usize = 64 * 1024;
+const MOST_META_BYTES: usize = 64 * 1024 + MOST_EVENT_BYTES;
 const MOST_STREAM_BYTES: usize = 64 * 1024 * 1024;
 /// How long the end of an answer is waited for after its last event, so that the connection can be used again.
 const CLOSING: Duration = Duration::from_millis(100);
@@ -41,6 +41,8 @@ pub(crate) struct RemoteStream {
     read_bytes: usize,
     /// The stream said that it is over.
     done: bool,
+    /// The connection may be used again.
+    keeps: bool,
     idle: Duration,
     pass: Option<Pass>,
 }
@@ -54,6 +56,7 @@ impl RemoteStream {
         shown: Shown,
         limits: &Timeouts,
     ) -> Self {
+        let keeps = session.response_header().is_some_and(super::is_framed_once);
         Self {
             session,
             outlet,
@@ -65,6 +68,7 @@ impl RemoteStream {
             ready: Vec::new(),
             read_bytes: 0,
             done: false,
+            keeps,
             idle: Duration::from_millis(limits.idle_ms),
             pass: None,
         }
@@ -135,7 +139,9 @@ impl RemoteStream {
             }
             seen @ (Seen::Content | Seen::Finish | Seen::Meta) => {
                 if let Some(data) = self.shaper.event(&event.data) {
-                    write_event(event.name.as_deref(), &data, &mut self.ready);
+                    // Only Responses has named events; any other name is the upstream's own.
+                    let name = event.name.as_deref().filter(|_| self.surface == Surface::Responses);
+                    write_event(name, &data, &mut self.ready);
                 }
                 Ok(!matches!(seen, Seen::Meta))
             }
@@ -241,9 +247,9 @@ impl RemoteStream {
             }
             End::Whole => {
                 settle(Outcome::Answered);
-                let Self { mut session, outlet, peer, .. } = self;
+                let Self { mut session, outlet, peer, keeps, .. } = self;
                 tokio::spawn(async move {
-                    if let Ok(Ok(None)) = tokio::time::timeout(CLOSING, session.read_response_body()).await {
+                    if keeps && let Ok(Ok(None)) = tokio::time::timeout(CLOSING, session.read_response_body()).await {
                         outlet.keep(session, &peer, POOL_IDLE).await;
                     }
                 });
