@@ -129,12 +129,8 @@ fn dressed(surface: Surface, content: Content, mut members: Members<'_>, shown: 
         Surface::Completions => return dressed_choices(&members, Kind::Text, "text_completion", shown),
         Surface::Responses => members.set_text("id", shown.id),
         Surface::Extract => native::hide_error_texts(content, &mut members)?,
-        Surface::Audio
-        | Surface::Embeddings
-        | Surface::Encode
-        | Surface::Generate
-        | Surface::Rerank
-        | Surface::Score => {}
+        Surface::Embeddings => openai::put_in_order(&mut members)?,
+        Surface::Audio | Surface::Encode | Surface::Generate | Surface::Rerank | Surface::Score => {}
     }
     members.set_text("model", shown.model);
     Some(members.to_bytes())

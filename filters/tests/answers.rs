@@ -224,6 +224,14 @@ fn embeddings_are_placed_by_distinct_indexes() {
 }
 
 #[test]
+fn embeddings_come_in_the_order_of_their_inputs() {
+    let mixed = r#"{"data":[{"index":2,"embedding":[3]},{"index":0,"embedding":[1]},{"index":1,"embedding":[2.50]}],"usage":{}}"#;
+    let shown = json(Surface::Embeddings, mixed, &of(3)).expect("it is valid");
+    let order = r#"[{"index":0,"embedding":[1]},{"index":1,"embedding":[2.50]},{"index":2,"embedding":[3]}]"#;
+    assert!(shown.contains(order), "{shown}");
+}
+
+#[test]
 fn rerank_gives_as_many_results_as_were_asked_for() {
     let two =
         r#"{"id":"r","results":[{"index":2,"relevance_score":0.9},{"index":0,"relevance_score":-7}],"model":"up"}"#;

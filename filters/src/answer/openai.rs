@@ -3,7 +3,7 @@
 use super::members::Members;
 use super::numbers::{Finite, Objects, Vector};
 use super::usage::{Embedded, Responded};
-use super::{Expected, Fields};
+use super::{Content, Expected, Fields, list};
 use crate::upstream_status::loose::Text;
 use serde::Deserialize;
 
@@ -18,6 +18,20 @@ pub(super) fn embeddings(members: &Members<'_>, expected: &Expected<'_>) -> Opti
     let placed = !indexed || are_distinct_below(data.iter().map(|datum| datum.0.index), wanted);
     (even && data.len() == wanted && placed).then_some(())?;
     embedded_usage(members)
+}
+
+/// Puts the vectors into the order of their inputs: callers map them by place.
+pub(super) fn put_in_order(members: &mut Members<'_>) -> Option<()> {
+    let placed: Vec<Fields<Placed>> = members.read_member("data")?;
+    if placed.is_sorted_by_key(|datum| datum.0.index) {
+        return Some(());
+    }
+    let mut data: Vec<(Option<u64>, &[u8])> =
+        placed.iter().map(|datum| datum.0.index).zip(list::values(Content::Json, members.raw("data")?)?).collect();
+    data.sort_by_key(|(index, _)| *index);
+    let data: Vec<Vec<u8>> = data.into_iter().map(|(_, datum)| datum.to_vec()).collect();
+    members.set("data", list::written(Content::Json, &data));
+    Some(())
 }
 
 /// Rerank: `results`, each with an index that stands once and a finite score.
@@ -78,6 +92,12 @@ struct Datum {
     #[serde(default)]
     index: Option<u64>,
     embedding: Vector,
+}
+
+#[derive(Deserialize)]
+struct Placed {
+    #[serde(default)]
+    index: Option<u64>,
 }
 
 #[derive(Deserialize)]
