@@ -37,23 +37,36 @@ pub enum Content {
     Text,
 }
 
-/// What the answer must fit.
-#[derive(Clone, Copy, Debug)]
-pub struct Expected<'a> {
+/// What the answer must fit, and how it is dressed.
+#[derive(Clone, Debug, Default)]
+pub struct Expected {
     /// How it is dressed.
-    pub shown: Shown<'a>,
+    pub shown: Shown,
     /// How many items, inputs or documents were sent, when that is known.
     pub items: Option<usize>,
+    /// The caller's ids of the items in their order, as raw values in the answer's format; none for an item without one. Empty when
+    /// the items went as they were sent.
+    pub ids: Vec<Option<Vec<u8>>>,
     /// How many choices a chat or completions call asked for, when that is known.
     pub choices: Option<usize>,
     /// The declared width of dense vectors.
     pub dim: Option<u32>,
+    /// The declared bound of sparse indexes.
+    pub sparse_dim: Option<u32>,
+    /// The declared width of each vector of a multivector.
+    pub multivector_dim: Option<u32>,
     /// The declared context length: prompt and one answer together, in tokens.
     pub context: Option<u32>,
     /// Most tokens of one choice: the caller's cap and the model's, the lower one.
     pub output_cap: Option<u64>,
     /// How many results a rerank call asked for, when it said so.
     pub top_n: Option<usize>,
+    /// The caller asked for log-probabilities.
+    pub logprobs: bool,
+    /// The caller reads embeddings in base64.
+    pub wants_base64: bool,
+    /// Characters of all embedding inputs together, for the estimate that stands in for missing usage.
+    pub input_chars: u64,
 }
 
 /// Checks a whole 2xx answer of an upstream that speaks the caller's protocol, and gives what the caller sees.
@@ -65,7 +78,7 @@ pub fn check<'a>(
     surface: Surface,
     content: Content,
     body: &'a [u8],
-    expected: &Expected<'_>,
+    expected: &Expected,
 ) -> Result<Cow<'a, [u8]>, Failure> {
     if content == Content::Text && surface == Surface::Audio {
         return std::str::from_utf8(body).map(|_| Cow::Borrowed(body)).map_err(|_| INVALID);
@@ -101,7 +114,7 @@ fn stated_failure(members: &Members<'_>) -> Option<Failure> {
     is_error.then(|| in_band::coded(Cause::InvalidAnswer, members.read_member::<Loose<'_>>("code").as_ref(), None))
 }
 
-fn validate(surface: Surface, members: &Members<'_>, expected: &Expected<'_>) -> Option<()> {
+fn validate(surface: Surface, members: &Members<'_>, expected: &Expected) -> Option<()> {
     match surface {
         Surface::Audio => openai::transcription(members),
         Surface::Chat => generation(members, Kind::Message, expected),
@@ -116,27 +129,27 @@ fn validate(surface: Surface, members: &Members<'_>, expected: &Expected<'_>) ->
 }
 
 /// Chat and completions: whole choices, as many as were asked for, and exact usage.
-fn generation(members: &Members<'_>, kind: Kind, expected: &Expected<'_>) -> Option<()> {
+fn generation(members: &Members<'_>, kind: Kind, expected: &Expected) -> Option<()> {
     let count = choices::are_whole(members.raw("choices")?, kind)?;
     expected.choices.is_none_or(|choices| choices == count).then_some(())?;
     let Fields(usage): Fields<Generated> = members.read_member("usage")?;
     (usage.is_sound() && usage.is_within(expected, count)).then_some(())
 }
 
-fn dressed(surface: Surface, content: Content, mut members: Members<'_>, shown: &Shown<'_>) -> Option<Vec<u8>> {
+fn dressed(surface: Surface, content: Content, mut members: Members<'_>, shown: &Shown) -> Option<Vec<u8>> {
     match surface {
         Surface::Chat => return dressed_choices(&members, Kind::Message, "chat.completion", shown),
         Surface::Completions => return dressed_choices(&members, Kind::Text, "text_completion", shown),
-        Surface::Responses => members.set_text("id", shown.id),
+        Surface::Responses => members.set_text("id", &shown.id),
         Surface::Extract => native::hide_error_texts(content, &mut members)?,
         Surface::Embeddings => openai::put_in_order(&mut members)?,
         Surface::Audio | Surface::Encode | Surface::Generate | Surface::Rerank | Surface::Score => {}
     }
-    members.set_text("model", shown.model);
+    members.set_text("model", &shown.model);
     Some(members.to_bytes())
 }
 
-fn dressed_choices(members: &Members<'_>, kind: Kind, object: &str, shown: &Shown<'_>) -> Option<Vec<u8>> {
+fn dressed_choices(members: &Members<'_>, kind: Kind, object: &str, shown: &Shown) -> Option<Vec<u8>> {
     let mut out = Vec::new();
     shown.open(object, &mut out);
     out.extend_from_slice(b",\"choices\":");

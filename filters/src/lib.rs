@@ -5,6 +5,7 @@
 
 pub mod answer;
 pub mod call;
+pub mod dialect;
 pub mod disclose;
 pub mod edit;
 pub mod error_answer;
@@ -18,6 +19,7 @@ pub mod prime;
 pub mod refusal;
 pub mod scan;
 pub mod shape;
+pub mod stream;
 pub mod stream_error;
 pub mod upstream_status;
 pub mod wire;

@@ -4,12 +4,12 @@ use crate::answer::{Content, Fields, Generated, Kind, Members, json_text, shaped
 use spillway_policies::Surface;
 
 /// What an answer shows instead of what the upstream wrote.
-#[derive(Clone, Copy, Debug)]
-pub struct Shown<'a> {
+#[derive(Clone, Debug, Default)]
+pub struct Shown {
     /// The model's name as the caller wrote it.
-    pub model: &'a str,
+    pub model: String,
     /// A fresh id with the surface's prefix (`chatcmpl-`, `cmpl-`, `resp_`); other surfaces have none.
-    pub id: &'a str,
+    pub id: String,
     /// When the answer was made, in seconds since 1970.
     pub created_s: u64,
     /// The caller asked for reasoning.
@@ -18,15 +18,15 @@ pub struct Shown<'a> {
     pub include_usage: bool,
 }
 
-impl Shown<'_> {
+impl Shown {
     /// Appends the start of a chat or completions object, up to where `choices` follows.
     pub(crate) fn open(&self, object: &str, out: &mut Vec<u8>) {
         out.extend_from_slice(b"{\"id\":");
-        out.extend_from_slice(&json_text(self.id));
+        out.extend_from_slice(&json_text(&self.id));
         out.extend_from_slice(b",\"object\":");
         out.extend_from_slice(&json_text(object));
         out.extend_from_slice(format!(",\"created\":{},\"model\":", self.created_s).as_bytes());
-        out.extend_from_slice(&json_text(self.model));
+        out.extend_from_slice(&json_text(&self.model));
     }
 }
 
@@ -45,14 +45,14 @@ pub struct Shaper {
 impl Shaper {
     /// A shaper for one stream of `surface`.
     #[must_use]
-    pub fn new(surface: Surface, shown: &Shown<'_>) -> Self {
+    pub fn new(surface: Surface, shown: &Shown) -> Self {
         let mut opening = Vec::new();
         shown.open(if surface == Surface::Chat { "chat.completion.chunk" } else { "text_completion" }, &mut opening);
         Self {
             surface,
             opening,
-            model: json_text(shown.model),
-            id: json_text(shown.id),
+            model: json_text(&shown.model),
+            id: json_text(&shown.id),
             include_reasoning: shown.include_reasoning,
             include_usage: shown.include_usage,
         }

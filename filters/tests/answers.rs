@@ -8,33 +8,28 @@ use spillway_policies::{Cause, Class, Failure, Surface};
 
 const INVALID: Failure = Failure::new(Cause::InvalidAnswer, Class::Final);
 
-const EXPECTED: Expected<'_> = Expected {
-    shown: Shown {
-        model: "public/m",
-        id: "fresh-1",
+fn expected() -> Expected {
+    let shown = Shown {
+        model: "public/m".into(),
+        id: "fresh-1".into(),
         created_s: 1_750_000_000,
         include_reasoning: false,
         include_usage: true,
-    },
-    items: None,
-    choices: Some(1),
-    dim: None,
-    context: None,
-    output_cap: None,
-    top_n: None,
-};
-
-const fn of(items: usize) -> Expected<'static> {
-    Expected { items: Some(items), ..EXPECTED }
+    };
+    Expected { shown, choices: Some(1), ..Expected::default() }
 }
 
-fn json(surface: Surface, body: &str, expected: &Expected<'_>) -> Result<String, Failure> {
+fn of(items: usize) -> Expected {
+    Expected { items: Some(items), ..expected() }
+}
+
+fn json(surface: Surface, body: &str, expected: &Expected) -> Result<String, Failure> {
     check(surface, Content::Json, body.as_bytes(), expected)
         .map(|shown| String::from_utf8(shown.into_owned()).expect("JSON is text"))
 }
 
 /// A msgpack answer and what is shown of it, both written as JSON.
-fn msgpack(surface: Surface, body: &serde_json::Value, expected: &Expected<'_>) -> Result<serde_json::Value, Failure> {
+fn msgpack(surface: Surface, body: &serde_json::Value, expected: &Expected) -> Result<serde_json::Value, Failure> {
     let body = rmp_serde::to_vec_named(body).expect("it renders");
     let shown = check(surface, Content::Msgpack, &body, expected)?;
     Ok(rmp_serde::from_slice(&shown).expect("what is shown is msgpack"))
@@ -74,10 +69,10 @@ fn a_msgpack_answer_is_checked_and_dressed_too() {
     let shown = serde_json::json!({"model": "public/m", "scores": [{"item_id": "a", "score": 0.5}]});
     assert_eq!(msgpack(Surface::Score, &body, &of(1)), Ok(shown));
     let error = serde_json::json!({"error": {"code": "QUEUE_FULL"}});
-    let Err(failure) = msgpack(Surface::Encode, &error, &EXPECTED) else { panic!("it is an error") };
+    let Err(failure) = msgpack(Surface::Encode, &error, &expected()) else { panic!("it is an error") };
     assert_eq!((failure.cause, failure.class), (Cause::InvalidAnswer, Class::Busy));
     for surface in [Surface::Chat, Surface::Embeddings, Surface::Generate] {
-        assert_eq!(check(surface, Content::Msgpack, &[0x80], &EXPECTED), Err(INVALID));
+        assert_eq!(check(surface, Content::Msgpack, &[0x80], &expected()), Err(INVALID));
     }
 }
 
@@ -235,7 +230,7 @@ fn embeddings_come_in_the_order_of_their_inputs() {
 fn rerank_gives_as_many_results_as_were_asked_for() {
     let two =
         r#"{"id":"r","results":[{"index":2,"relevance_score":0.9},{"index":0,"relevance_score":-7}],"model":"up"}"#;
-    let asked = |items, top_n| json(Surface::Rerank, two, &Expected { items, top_n, ..EXPECTED });
+    let asked = |items, top_n| json(Surface::Rerank, two, &Expected { items, top_n, ..expected() });
     assert!(asked(Some(3), Some(2)).is_ok());
     assert!(asked(None, None).is_ok());
     assert_eq!(asked(Some(3), None), Err(INVALID), "one is missing");
@@ -249,24 +244,24 @@ fn chat_shows_what_is_the_callers() {
         "choices":[{"index":0,"message":{"role":"assistant","content":"h","reasoning_content":"s","extra":1},"finish_reason":"stop","logprobs":{"content":[]},"stop_reason":null}],
         "usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2,"completion_tokens_details":{"reasoning_tokens":1}}}"#;
     let shown = r#"{"id":"fresh-1","object":"chat.completion","created":1750000000,"model":"public/m","choices":[{"index":0,"message":{"role":"assistant","content":"h"},"finish_reason":"stop","logprobs":null}],"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}}"#;
-    assert_eq!(json(Surface::Chat, body, &EXPECTED).as_deref(), Ok(shown));
-    let asked = Expected { shown: Shown { include_reasoning: true, ..EXPECTED.shown }, ..EXPECTED };
+    assert_eq!(json(Surface::Chat, body, &expected()).as_deref(), Ok(shown));
+    let asked = Expected { shown: Shown { include_reasoning: true, ..expected().shown }, ..expected() };
     let with_reasoning = json(Surface::Chat, body, &asked).expect("it is valid");
     assert!(
         with_reasoning.contains(r#""reasoning_content":"s""#)
             && with_reasoning.contains(r#""logprobs":{"content":[]}"#)
     );
     let called = r#"{"choices":[{"index":0,"message":{"role":"assistant","tool_calls":[{"id":"c"}]},"finish_reason":"tool_calls"}],"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}}"#;
-    let shown = json(Surface::Chat, called, &EXPECTED).expect("it is valid");
+    let shown = json(Surface::Chat, called, &expected()).expect("it is valid");
     assert!(shown.contains(r#""tool_calls":[{"id":"c"}]"#));
     let without =
         called.replace(r#""usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}"#, r#""usage":null"#);
-    assert_eq!(json(Surface::Chat, &without, &EXPECTED), Err(INVALID), "usage is exact or the answer is not valid");
-    for bound in [Expected { output_cap: Some(0), ..EXPECTED }, Expected { context: Some(1), ..EXPECTED }] {
+    assert_eq!(json(Surface::Chat, &without, &expected()), Err(INVALID), "usage is exact or the answer is not valid");
+    for bound in [Expected { output_cap: Some(0), ..expected() }, Expected { context: Some(1), ..expected() }] {
         assert_eq!(json(Surface::Chat, called, &bound), Err(INVALID), "one token too many");
     }
-    assert!(json(Surface::Chat, called, &Expected { output_cap: Some(1), context: Some(2), ..EXPECTED }).is_ok());
-    let two = Expected { choices: Some(2), ..EXPECTED };
+    assert!(json(Surface::Chat, called, &Expected { output_cap: Some(1), context: Some(2), ..expected() }).is_ok());
+    let two = Expected { choices: Some(2), ..expected() };
     assert_eq!(json(Surface::Chat, called, &two), Err(INVALID), "two choices were asked for");
 }
 
@@ -274,19 +269,19 @@ fn chat_shows_what_is_the_callers() {
 fn completions_and_responses_get_their_ids() {
     let body = r#"{"id":"up","model":"up","choices":[{"index":0,"text":"h","finish_reason":"length","logprobs":null}],"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}}"#;
     let shown = r#"{"id":"fresh-1","object":"text_completion","created":1750000000,"model":"public/m","choices":[{"index":0,"text":"h","finish_reason":"length","logprobs":null}],"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}}"#;
-    assert_eq!(json(Surface::Completions, body, &EXPECTED).as_deref(), Ok(shown));
+    assert_eq!(json(Surface::Completions, body, &expected()).as_deref(), Ok(shown));
     let body = r#"{"id":"up","object":"response","error":null,"status":"completed","model":"up","output":[{"type":"message"}]}"#;
     let shown = r#"{"id":"fresh-1","object":"response","error":null,"status":"completed","model":"public/m","output":[{"type":"message"}]}"#;
-    assert_eq!(json(Surface::Responses, body, &EXPECTED).as_deref(), Ok(shown));
+    assert_eq!(json(Surface::Responses, body, &expected()).as_deref(), Ok(shown));
 }
 
 #[test]
 fn audio_passes_as_it_is() {
     let body = r#"{ "text" : "h", "words": [] }"#;
-    assert_eq!(json(Surface::Audio, body, &EXPECTED).as_deref(), Ok(body));
-    assert_eq!(check(Surface::Audio, Content::Text, b"WEBVTT\n", &EXPECTED).as_deref(), Ok(&b"WEBVTT\n"[..]));
-    assert_eq!(check(Surface::Audio, Content::Text, b"\xff", &EXPECTED), Err(INVALID));
-    assert_eq!(check(Surface::Chat, Content::Text, b"{}", &EXPECTED), Err(INVALID));
+    assert_eq!(json(Surface::Audio, body, &expected()).as_deref(), Ok(body));
+    assert_eq!(check(Surface::Audio, Content::Text, b"WEBVTT\n", &expected()).as_deref(), Ok(&b"WEBVTT\n"[..]));
+    assert_eq!(check(Surface::Audio, Content::Text, b"\xff", &expected()), Err(INVALID));
+    assert_eq!(check(Surface::Chat, Content::Text, b"{}", &expected()), Err(INVALID));
 }
 
 #[test]
@@ -301,7 +296,7 @@ fn an_error_under_a_success_status_is_what_it_states() {
         (r#"{"object":"error","message":"x","code":503}"#, Class::Unavailable, None),
     ] {
         for surface in Surface::ALL {
-            let Err(failure) = json(surface, body, &EXPECTED) else { panic!("{body} is an error") };
+            let Err(failure) = json(surface, body, &expected()) else { panic!("{body} is an error") };
             assert_eq!((failure.cause, failure.class, failure.stated), (Cause::InvalidAnswer, class, stated), "{body}");
         }
     }
@@ -340,7 +335,7 @@ fn hostile_answers_are_refused_without_harm() {
     assert_eq!(json(Surface::Encode, &format!(r#"{{"items":[{{}}],{}}}"#, members.join(",")), &of(1)), Err(INVALID));
     let choice = r#"{"index":0,"message":{"role":"assistant","content":"h"},"finish_reason":"stop"}"#;
     assert_eq!(
-        json(Surface::Chat, &format!(r#"{{"choices":[{}]}}"#, vec![choice; 129].join(",")), &EXPECTED),
+        json(Surface::Chat, &format!(r#"{{"choices":[{}]}}"#, vec![choice; 129].join(",")), &expected()),
         Err(INVALID)
     );
     let deep_msgpack = [b"\x81\xa5items\x91\x81\xa1x".to_vec(), vec![0x91; 100_000], vec![0xc0]].concat();
@@ -348,7 +343,7 @@ fn hostile_answers_are_refused_without_harm() {
     for claimed in
         [&b"\xdf\xff\xff\xff\xff"[..], b"\x81\xa5items\xdd\xff\xff\xff\xff", b"\x81\xa5items\xdb\xff\xff\xff\xff"]
     {
-        assert_eq!(check(Surface::Encode, Content::Msgpack, claimed, &EXPECTED), Err(INVALID));
+        assert_eq!(check(Surface::Encode, Content::Msgpack, claimed, &expected()), Err(INVALID));
     }
 }
 

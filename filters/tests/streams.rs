@@ -10,13 +10,15 @@ use spillway_policies::{Cause, Class, Failure, Surface};
 
 const BROKEN: Failure = Failure::new(Cause::StreamError, Class::Final);
 
-const SHOWN: Shown<'_> = Shown {
-    model: "public/m",
-    id: "chatcmpl-1",
-    created_s: 1_750_000_000,
-    include_reasoning: false,
-    include_usage: true,
-};
+fn shown() -> Shown {
+    Shown {
+        model: "public/m".into(),
+        id: "chatcmpl-1".into(),
+        created_s: 1_750_000_000,
+        include_reasoning: false,
+        include_usage: true,
+    }
+}
 
 fn event(data: &str) -> Event {
     Event { name: None, data: data.into() }
@@ -329,7 +331,7 @@ fn the_error_that_ends_a_stream_has_the_surfaces_shape() {
     assert_eq!(json(&data(Surface::Generate, &private, &at)[0].1)["error"]["code"], "inference_error");
 }
 
-fn shaped(surface: Surface, shown: &Shown<'_>, data: &str) -> Option<String> {
+fn shaped(surface: Surface, shown: &Shown, data: &str) -> Option<String> {
     Shaper::new(surface, shown).event(data.as_bytes()).map(|bytes| String::from_utf8(bytes).expect("it is text"))
 }
 
@@ -360,9 +362,9 @@ fn a_chat_chunk_is_dressed_as_the_callers() {
         ),
         (r#"{"choices":[{"index":0,"delta":null}],"usage":null}"#, r#"[{"index":0,"delta":null}],"usage":null}"#),
     ] {
-        assert_eq!(shaped(Surface::Chat, &SHOWN, data), Some(format!("{open}{rest}")), "{data}");
+        assert_eq!(shaped(Surface::Chat, &shown(), data), Some(format!("{open}{rest}")), "{data}");
     }
-    let asked = Shown { include_reasoning: true, ..SHOWN };
+    let asked = Shown { include_reasoning: true, ..shown() };
     let data = r#"{"choices":[{"index":0,"delta":{"reasoning":"s"},"logprobs":{"content":[]}}]}"#;
     let rest = r#"[{"index":0,"delta":{"reasoning":"s"},"logprobs":{"content":[]}}]}"#;
     assert_eq!(shaped(Surface::Chat, &asked, data), Some(format!("{open}{rest}")));
@@ -381,14 +383,14 @@ fn what_is_not_for_the_caller_leaves_nothing() {
         r#"{"choices":[7]}"#,
         r#"{"choices":[],"choices":[{"index":0}]}"#,
     ] {
-        assert_eq!(shaped(Surface::Chat, &SHOWN, data), None, "{data}");
+        assert_eq!(shaped(Surface::Chat, &shown(), data), None, "{data}");
     }
-    assert_eq!(shaped(Surface::Chat, &SHOWN, "[DONE]").as_deref(), Some("[DONE]"));
+    assert_eq!(shaped(Surface::Chat, &shown(), "[DONE]").as_deref(), Some("[DONE]"));
 }
 
 #[test]
 fn other_streams_are_dressed_too() {
-    let shown = Shown { id: "x-1", ..SHOWN };
+    let shown = Shown { id: "x-1".into(), ..shown() };
     let data = r#"{"id":"up","model":"up","choices":[{"index":0,"text":"h","finish_reason":null,"stop_reason":1,"logprobs":null}]}"#;
     let wanted = r#"{"id":"x-1","object":"text_completion","created":1750000000,"model":"public/m","choices":[{"index":0,"text":"h","finish_reason":null,"logprobs":null}]}"#;
     assert_eq!(shaped(Surface::Completions, &shown, data).as_deref(), Some(wanted));
@@ -448,7 +450,7 @@ fn streams_end_as_sie_ends_them() {
             _ => continue,
         };
         let text = case.body_text.as_deref().expect("a stream is text");
-        let shaper = Shaper::new(surface, &SHOWN);
+        let shaper = Shaper::new(surface, &shown());
         let mut tracker = Tracker::new(surface);
         let mut failure = None;
         let mut shown = Vec::new();
@@ -504,7 +506,7 @@ proptest! {
     )) {
         for surface in Surface::ALL {
             let mut tracker = Tracker::new(surface);
-            let shaper = Shaper::new(surface, &SHOWN);
+            let shaper = Shaper::new(surface, &shown());
             for data in &data {
                 let seen = tracker.see(&Event { name: None, data: data.clone() });
                 if let (Some(bytes), Seen::Content | Seen::Finish | Seen::Meta) = (shaper.event(data), seen) {
@@ -520,7 +522,7 @@ proptest! {
     fn a_shaped_chunk_reads_as_it_did(text in ".{0,20}", index in 0_u8..128) {
         let data = serde_json::json!({"choices": [{"index": index, "delta": {"content": text.as_str()}}]}).to_string();
         prop_assert_eq!(first(Surface::Chat, &data), if text.is_empty() { Seen::Meta } else { Seen::Content });
-        let shown = shaped(Surface::Chat, &SHOWN, &data).expect("there is a choice");
+        let shown = shaped(Surface::Chat, &shown(), &data).expect("there is a choice");
         let shown: serde_json::Value = serde_json::from_str(&shown).expect("it is JSON");
         prop_assert_eq!(shown["choices"][0]["delta"]["content"].as_str(), Some(text.as_str()));
         let mut out = Vec::new();

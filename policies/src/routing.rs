@@ -2,7 +2,7 @@
 
 use crate::consent::Consent;
 use crate::model::{DEFAULT_PROFILE, Selector, UpstreamModel};
-use crate::surface::Task;
+use crate::surface::{Surface, Task};
 use crate::trigger::TriggerSet;
 use crate::upstream::Upstream;
 use alloc::collections::BTreeMap;
@@ -87,6 +87,29 @@ pub struct Remote {
     pub model: UpstreamModel,
     /// Most inputs in one upstream request.
     pub max_batch: Option<u32>,
+    /// What is known here of the way the model writes.
+    pub onboarding: Onboarding,
+}
+
+/// How a model writes: what an upstream with raw completions leaves to us (product section 3).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Onboarding {
+    /// The text of its chat template.
+    pub chat_template: Option<String>,
+    /// The name of its way to call tools.
+    pub tool_format: Option<String>,
+    /// The name of its way to mark reasoning inside its text.
+    pub reasoning_format: Option<String>,
+    /// Marked reasoning is taken out of the text.
+    pub hides_reasoning: bool,
+}
+
+impl Remote {
+    /// The surface on which the upstream is asked for a call of `surface`; none when it cannot serve it.
+    #[must_use]
+    pub fn asked_on(&self, surface: Surface) -> Option<Surface> {
+        self.upstream.asked_on(surface, self.onboarding.chat_template.is_some())
+    }
 }
 
 /// What a bare model name does (product section 3).

@@ -34,13 +34,24 @@ pub struct Upstream {
 }
 
 impl Upstream {
-    /// Whether this upstream can be asked on `surface` in the caller's own protocol.
+    /// The surface on which this upstream is asked for a call of `surface`; none when it cannot serve it.
+    ///
+    /// A SIE upstream has every surface. An OpenAI host is asked in the caller's own protocol where it declares that endpoint, else
+    /// in a translation (contract section 6). `is_onboarded`: the model's chat template is known here, so that its chats can be
+    /// rendered for raw completions.
     #[must_use]
-    pub fn takes(&self, surface: Surface) -> bool {
-        match &self.kind {
-            Kind::Sie => true,
-            Kind::Openai(endpoints) => endpoints.iter().any(|endpoint| endpoint.surface() == surface),
-        }
+    pub fn asked_on(&self, surface: Surface, is_onboarded: bool) -> Option<Surface> {
+        let Kind::Openai(endpoints) = &self.kind else { return Some(surface) };
+        let candidates: &[Surface] = match surface {
+            Surface::Audio | Surface::Extract => &[],
+            Surface::Chat if is_onboarded => &[Surface::Completions, Surface::Chat],
+            Surface::Chat => &[Surface::Chat],
+            Surface::Completions | Surface::Generate => &[Surface::Completions],
+            Surface::Embeddings | Surface::Encode => &[Surface::Embeddings],
+            Surface::Rerank | Surface::Score => &[Surface::Rerank],
+            Surface::Responses => &[Surface::Chat, Surface::Completions],
+        };
+        candidates.iter().copied().find(|candidate| endpoints.iter().any(|endpoint| endpoint.surface() == *candidate))
     }
 }
 

@@ -10,21 +10,21 @@ use serde::Deserialize;
 use spillway_policies::failure::SieCode;
 
 /// Encode and extract: `items`, one object each, and exact usage when there is any.
-pub(super) fn items(members: &Members<'_>, expected: &Expected<'_>) -> Option<()> {
+pub(super) fn items(members: &Members<'_>, expected: &Expected) -> Option<()> {
     let items: Objects = members.read_member("items")?;
     is_count(items.count, expected.items)?;
     usage(members)
 }
 
 /// Score: `scores`, one finite score each.
-pub(super) fn scores(members: &Members<'_>, expected: &Expected<'_>) -> Option<()> {
+pub(super) fn scores(members: &Members<'_>, expected: &Expected) -> Option<()> {
     let scores: Vec<Fields<Score<'_>>> = members.read_member("scores")?;
     is_count(scores.len(), expected.items)?;
     usage(members)
 }
 
 /// Generate: `text`, how it finished, and exact usage.
-pub(super) fn generated(members: &Members<'_>, expected: &Expected<'_>) -> Option<()> {
+pub(super) fn generated(members: &Members<'_>, expected: &Expected) -> Option<()> {
     members.read_member::<Text<'_>>("text")?;
     let finish: Text<'_> = members.read_member("finish_reason")?;
     let Fields(usage): Fields<Generated> = members.read_member("usage")?;

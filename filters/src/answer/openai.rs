@@ -8,7 +8,7 @@ use crate::upstream_status::loose::Text;
 use serde::Deserialize;
 
 /// Embeddings: `data`, one vector each, all of one size, with indexes that name each input once or none at all.
-pub(super) fn embeddings(members: &Members<'_>, expected: &Expected<'_>) -> Option<()> {
+pub(super) fn embeddings(members: &Members<'_>, expected: &Expected) -> Option<()> {
     let data: Vec<Fields<Datum>> = members.read_member("data")?;
     let first = data.first()?.0.embedding;
     let fits = expected.dim.is_none_or(|dim| first.is_wide(dim as usize));
@@ -35,7 +35,7 @@ pub(super) fn put_in_order(members: &mut Members<'_>) -> Option<()> {
 }
 
 /// Rerank: `results`, each with an index that stands once and a finite score.
-pub(super) fn rerank(members: &Members<'_>, expected: &Expected<'_>) -> Option<()> {
+pub(super) fn rerank(members: &Members<'_>, expected: &Expected) -> Option<()> {
     let results: Vec<Fields<Ranked>> = members.read_member("results")?;
     if let Some(documents) = expected.items {
         (results.len() == expected.top_n.unwrap_or(documents).min(documents)).then_some(())?;

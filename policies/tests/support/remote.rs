@@ -1,6 +1,7 @@
 //! An upstream to point at, for tests that only care which one was chosen.
 
 use spillway_policies::model::UpstreamModel;
+use spillway_policies::routing::Onboarding;
 use spillway_policies::upstream::{Kind, Params, Timeouts, TlsFiles, UpstreamName};
 use spillway_policies::url::BaseUrl;
 use spillway_policies::{Remote, Upstream, breaker, rate_cap};
@@ -20,5 +21,10 @@ pub(crate) fn remote(model: &str) -> Remote {
         tls: TlsFiles::default(),
         proxy_url: None,
     };
-    Remote { upstream: Arc::new(upstream), model: UpstreamModel::parse(model).unwrap(), max_batch: None }
+    Remote {
+        upstream: Arc::new(upstream),
+        model: UpstreamModel::parse(model).unwrap(),
+        max_batch: None,
+        onboarding: Onboarding::default(),
+    }
 }

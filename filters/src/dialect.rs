@@ -1,0 +1,141 @@
+//! How is a call put to an upstream, and its answer read back?
+//!
+//! Most calls are asked in the caller's own protocol ([`verbatim`]). An OpenAI host is asked for SIE's native calls in a translation, one
+//! file each: a call has one way out and its answer the same way back.
+
+mod verbatim;
+
+use crate::answer::Content;
+use crate::call::{Details, Format};
+use crate::edit::Piece;
+use crate::stream::Stream;
+use spillway_policies::verdict::Plan;
+use spillway_policies::{Cause, Class, Failure, Surface};
+use std::ops::Range;
+
+/// A call, as far as it decides what an upstream is asked.
+#[derive(Clone, Debug)]
+pub struct Caller<'a> {
+    /// The surface it came on.
+    pub surface: Surface,
+    /// The format of its body.
+    pub format: Format,
+    /// Its content type, for the boundary of a form.
+    pub content_type: &'a [u8],
+    /// What the caller reads: JSON or msgpack.
+    pub reads: Content,
+    /// Its whole body.
+    pub body: &'a [u8],
+    /// The model's name as it was written.
+    pub model: &'a str,
+    /// Where the body names the model, when it does.
+    pub model_span: Option<Range<usize>>,
+    /// The path was `/v2/rerank`.
+    pub second_rerank: bool,
+    /// What its body says.
+    pub details: &'a Details,
+    /// An id of our own for the answer.
+    pub id: String,
+    /// When the answer is made, in seconds since 1970.
+    pub created_s: u64,
+}
+
+/// What an upstream is asked, and how its answer is read.
+#[derive(Debug)]
+pub struct Asked {
+    /// The path, from the upstream's base path on.
+    pub path: String,
+    /// What we accept.
+    pub accept: &'static str,
+    /// The format of the bodies.
+    pub content_type: String,
+    /// One body for each request, in order: pieces of the held body and new bytes. More than one only when the answer is read whole.
+    pub bodies: Vec<Vec<Piece>>,
+    /// How the answer is read.
+    pub reading: Reading,
+}
+
+/// How an answer is read.
+#[derive(Debug)]
+pub enum Reading {
+    /// Event by event.
+    Stream(Box<Stream>),
+    /// Whole.
+    Whole(Box<Whole>),
+}
+
+/// One whole 2xx answer of an upstream.
+#[derive(Clone, Debug)]
+pub struct Raw {
+    /// Its content type.
+    pub content_type: Option<Vec<u8>>,
+    /// Its body.
+    pub body: Vec<u8>,
+}
+
+/// What the caller gets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// Its content type.
+    pub content_type: &'static str,
+    /// Its body.
+    pub body: Vec<u8>,
+}
+
+/// Reads whole answers, one for each request.
+#[derive(Debug)]
+pub struct Whole {
+    most_bytes: usize,
+    back: Back,
+}
+
+/// The way back, one for each way out.
+#[derive(Debug)]
+enum Back {
+    Verbatim(verbatim::Back),
+}
+
+impl Whole {
+    /// Most bytes of one answer's body (contract section 5, answer bounds).
+    #[must_use]
+    pub const fn most_bytes(&self) -> usize {
+        self.most_bytes
+    }
+
+    /// Checks the answers and writes the caller's.
+    ///
+    /// # Errors
+    /// An answer is not a valid one for what was asked, or it is an error under a success status.
+    pub fn read(&self, answers: &[Raw]) -> Result<Answer, Failure> {
+        match &self.back {
+            Back::Verbatim(back) => back.read(answers),
+        }
+    }
+}
+
+/// Puts a call to the upstream of `plan`.
+///
+/// # Errors
+/// The upstream cannot be asked for this call.
+pub fn ask(caller: Caller<'_>, plan: &Plan<'_>) -> Result<Asked, Failure> {
+    let surface = plan.remote.asked_on(caller.surface).ok_or(UNSUPPORTED)?;
+    match (caller.surface, surface) {
+        (asked, same) if asked == same => verbatim::ask(caller, plan),
+        _ => Err(UNSUPPORTED),
+    }
+}
+
+/// The upstream has no way to serve this call.
+const UNSUPPORTED: Failure = Failure::new(Cause::Unsupported, Class::Final);
+
+/// The call cannot be taken apart to be asked elsewhere.
+const NOT_REPLAYABLE: Failure = Failure::new(Cause::NotReplayable, Class::Final);
+
+/// The answer is not a valid one.
+const INVALID: Failure = Failure::new(Cause::InvalidAnswer, Class::Final);
+
+/// Whether a content type is `wanted`, parameters aside.
+fn is_type(content_type: Option<&[u8]>, wanted: &str) -> bool {
+    let kind = content_type.and_then(|value| value.split(|byte| *byte == b';').next());
+    kind.is_some_and(|kind| kind.trim_ascii().eq_ignore_ascii_case(wanted.as_bytes()))
+}
