@@ -27,6 +27,8 @@ pub struct Model {
     pub policy: Policy,
     /// No local engine has it.
     pub remote_backed: bool,
+    /// Fields of a request that are accepted beside those of its API.
+    pub accept_params: Vec<String>,
 }
 
 /// What a model declares to do, with the sizes that answers are checked against.

@@ -164,6 +164,7 @@ proptest! {
             profiles: BTreeMap::from([("default".to_owned(), Profile::Local), ("remote".to_owned(), Profile::Remote(remote.clone()))]),
             policy: Policy::Fallback { remote, triggers },
             remote_backed: false,
+            accept_params: Vec::new(),
         };
         let routes = Routes::new(BTreeMap::from([("org/m".to_owned(), model)]));
         let route = routes.resolve(&Selector::parse("org/m", None), Consent::of(serving, forbid)).unwrap();

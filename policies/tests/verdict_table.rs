@@ -17,7 +17,7 @@ fn model(policy: Policy, remote_backed: bool, profiles: &[(&str, Profile)]) -> M
     let mut tasks = Tasks::default();
     tasks.declare(Task::Generate);
     let profiles = profiles.iter().map(|(name, profile)| ((*name).to_owned(), profile.clone())).collect();
-    Model { tasks, profiles, policy, remote_backed }
+    Model { tasks, profiles, policy, remote_backed, accept_params: Vec::new() }
 }
 
 /// One model per kind of configuration. An upstream model's name says which profile was chosen.

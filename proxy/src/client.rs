@@ -170,7 +170,7 @@ impl<'c> Client<'c> {
         date(&mut head);
         Disclosure::Remote { upstream, trigger: plan.trigger }.write(&mut head);
         match primed {
-            Primed::Buffered { body, .. } => self.finish(200, head, body),
+            Primed::Buffered(answer) => self.finish(200, head, answer.body),
             Primed::Stream(stream) => {
                 self.log.status = 200;
                 let Client { connection, log, keep_alive, .. } = self;

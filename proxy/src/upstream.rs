@@ -12,27 +12,23 @@ use crate::client::Client;
 use crate::connection::Ended;
 use crate::house::House;
 use crate::intake::Call;
-use bytes::Bytes;
 use pingora_core::protocols::http::client::HttpSession;
 use pingora_core::upstreams::peer::HttpPeer;
 use pingora_http::ResponseHeader;
-use spillway_filters::answer::{self, Content, Expected};
+use request::Outgoing;
+use spillway_filters::dialect::{self, Answer, Raw, Reading};
 use spillway_filters::disclose;
 use spillway_filters::names;
-use spillway_filters::shape;
 use spillway_filters::upstream_status;
 use spillway_policies::breaker::Outcome;
-use spillway_policies::routing::Tasks;
 use spillway_policies::verdict::Plan;
-use spillway_policies::{Cause, Class, Failure, Surface};
+use spillway_policies::{Cause, Class, Failure};
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::time::{Instant, timeout_at};
 
 /// Most bytes of an error answer that are read to classify it.
 const MOST_ERROR_BYTES: usize = 64 * 1024;
-/// Most bytes of a buffered answer: generation, and everything else (contract section 5).
-const MOST_TEXT_BYTES: usize = 32 * 1024 * 1024;
-const MOST_ANSWER_BYTES: usize = 64 * 1024 * 1024;
 /// With less than this left of the budget of both legs an attempt would only cost the upstream.
 const LEAST_TIME: Duration = Duration::from_millis(250);
 /// How long an upstream connection waits for its next call.
@@ -41,7 +37,7 @@ const POOL_IDLE: Duration = Duration::from_secs(4);
 /// An upstream's answer that may be delivered: checked as far as a first byte needs.
 pub(crate) enum Primed {
     /// A whole, checked and shaped answer.
-    Buffered { content_type: &'static str, body: Vec<u8> },
+    Buffered(Answer),
     /// A stream whose first content has come.
     Stream(Box<RemoteStream>),
 }
@@ -51,7 +47,7 @@ impl Primed {
     pub(crate) fn head(&self) -> Vec<u8> {
         let mut head = b"HTTP/1.1 200 OK\r\n".to_vec();
         match self {
-            Self::Buffered { content_type, body } => {
+            Self::Buffered(Answer { content_type, body }) => {
                 disclose::line(&mut head, "Content-Type", content_type);
                 disclose::line(&mut head, "Content-Length", &body.len().to_string());
             }
@@ -80,7 +76,7 @@ pub(crate) async fn attempt(
     let upstream = &plan.remote.upstream;
     client.log.upstream = Some(upstream.name.as_str().to_owned());
     client.log.local_ms = plan.trigger.map(|_| client.log.elapsed_ms());
-    takes(&call, plan)?;
+    may_be_asked(plan)?;
     let outlet = house.outlets.get(upstream.name.as_str()).ok_or(failure(Cause::Unsupported, Class::Final))?;
     let budget = Duration::from_millis(client.budget_ms(house));
     if budget < LEAST_TIME {
@@ -101,21 +97,37 @@ pub(crate) async fn attempt(
     result
 }
 
-/// Whether this upstream can take this call in the caller's own protocol.
-fn takes(call: &Call, plan: &Plan<'_>) -> Result<(), Failure> {
-    let upstream = &plan.remote.upstream;
+/// Whether the model may be served this way at all; what the upstream can be asked is `dialect`'s to say.
+fn may_be_asked(plan: &Plan<'_>) -> Result<(), Failure> {
     if plan.trigger.is_some() && plan.surface.needs_equivalence() {
         return Err(failure(Cause::NotEquivalent, Class::Final));
     }
-    let sie = matches!(upstream.kind, spillway_policies::upstream::Kind::Sie);
-    let served = upstream.takes(plan.surface) && plan.tasks.has(plan.surface.task()) && !(sie && call.second_rerank);
-    if served { Ok(()) } else { Err(failure(Cause::Unsupported, Class::Final)) }
+    let declared = plan.tasks.has(plan.surface.task());
+    if declared { Ok(()) } else { Err(failure(Cause::Unsupported, Class::Final)) }
 }
 
 async fn ask(outlet: &Arc<Outlet>, call: Call, plan: &Plan<'_>, budget: Duration) -> Result<Primed, Failure> {
+    let mut asked = dialect::ask(request::caller(&call), plan)?;
     let bearer = outlet.bearer()?;
-    let pass = outlet.admit()?;
-    match primed(outlet, call, plan, budget, bearer).await {
+    let pass = outlet.admit(asked.bodies.len())?;
+    let limits = &plan.remote.upstream.timeouts;
+    let now = Instant::now();
+    let until = Until {
+        primed: now + Duration::from_millis(limits.first_byte_ms).min(budget),
+        whole: now + Duration::from_millis(limits.total_ms).min(budget),
+    };
+    let requests = request::outgoing(&mut asked, &plan.remote.upstream.base_url, bearer.as_ref(), call)?;
+    let primed = match asked.reading {
+        Reading::Stream(stream) => {
+            let idle = Duration::from_millis(limits.idle_ms);
+            streamed(outlet, requests, *stream, idle, until).await
+        }
+        Reading::Whole(whole) => whole_answers(outlet, requests, whole.most_bytes(), until)
+            .await
+            .and_then(|answers| whole.read(&answers))
+            .map(Primed::Buffered),
+    };
+    match primed {
         Ok(Primed::Stream(stream)) => Ok(Primed::Stream(Box::new(stream.admitted(pass)))),
         Ok(buffered) => {
             pass.settle(Outcome::Answered);
@@ -123,7 +135,6 @@ async fn ask(outlet: &Arc<Outlet>, call: Call, plan: &Plan<'_>, budget: Duration
         }
         Err(failure) => {
             // Our own budget running out says nothing about the upstream.
-            let limits = &plan.remote.upstream.timeouts;
             let own = failure.cause == Cause::Timeout && budget.as_millis() < u128::from(limits.first_byte_ms);
             pass.settle(if own { Outcome::Cancelled } else { failure.outcome() });
             Err(failure)
@@ -131,118 +142,87 @@ async fn ask(outlet: &Arc<Outlet>, call: Call, plan: &Plan<'_>, budget: Duration
     }
 }
 
-async fn primed(
-    outlet: &Arc<Outlet>,
-    call: Call,
-    plan: &Plan<'_>,
-    budget: Duration,
-    bearer: Option<http::HeaderValue>,
-) -> Result<Primed, Failure> {
-    let limits = &plan.remote.upstream.timeouts;
-    let started = tokio::time::Instant::now();
-    let until_primed = started + Duration::from_millis(limits.first_byte_ms).min(budget);
-    let until_whole = started + Duration::from_millis(limits.total_ms).min(budget);
-    let timeout = failure(Cause::Timeout, Class::Unavailable);
-    let request = request::build(&call, plan, bearer)?;
-    let (surface, stream) = (plan.surface, call.details().stream);
-    let shown = Shown::of(&call, plan.tasks);
-    let (body, share) = call.held.into_body();
-    let sending = send(outlet, request.header, request.pieces, body);
-    let (mut session, peer) = tokio::time::timeout_at(until_primed, Box::pin(sending)).await.map_err(|_| timeout)??;
-    // The upstream has the whole request: the held copy has done its work.
-    drop(share);
+/// When the steps of an attempt must be over.
+#[derive(Clone, Copy)]
+struct Until {
+    /// Each head of an answer, and the first content of a stream.
+    primed: Instant,
+    /// Everything.
+    whole: Instant,
+}
 
+const TOO_SLOW: Failure = failure(Cause::Timeout, Class::Unavailable);
+
+async fn streamed(
+    outlet: &Arc<Outlet>,
+    requests: Vec<Outgoing>,
+    stream: spillway_filters::stream::Stream,
+    idle: Duration,
+    until: Until,
+) -> Result<Primed, Failure> {
+    let [request] = <[Outgoing; 1]>::try_from(requests).map_err(|_| failure(Cause::Unsupported, Class::Final))?;
+    let (session, peer, head) = answered(outlet, request, until.primed).await?;
+    if !is_type(&head, names::EVENT_STREAM) {
+        return Err(failure(Cause::InvalidAnswer, Class::Final));
+    }
+    let stream = RemoteStream::new(session, outlet.clone(), peer, stream, idle);
+    stream.primed(until.primed).await.map(|stream| Primed::Stream(Box::new(stream)))
+}
+
+/// The answers of all requests, one after the other: the upstream's concurrency cap counts one attempt.
+async fn whole_answers(
+    outlet: &Arc<Outlet>,
+    requests: Vec<Outgoing>,
+    most_bytes: usize,
+    until: Until,
+) -> Result<Vec<Raw>, Failure> {
+    let mut answers = Vec::with_capacity(requests.len());
+    let first_byte = until.primed - Instant::now();
+    for request in requests {
+        let until_head = (Instant::now() + first_byte).min(until.whole);
+        let (mut session, peer, head) = answered(outlet, request, until_head).await?;
+        let body =
+            timeout_at(until.whole, Box::pin(collect(&mut session, most_bytes))).await.map_err(|_| TOO_SLOW)??;
+        if is_framed_once(&head) {
+            outlet.keep(session, &peer, POOL_IDLE).await;
+        }
+        answers.push(Raw { content_type: header(&head, "content-type").map(<[u8]>::to_vec), body });
+    }
+    Ok(answers)
+}
+
+/// Sends a request and reads the head of its answer, which is one that may be read on.
+async fn answered(
+    outlet: &Outlet,
+    request: Outgoing,
+    until: Instant,
+) -> Result<(HttpSession, HttpPeer, ResponseHeader), Failure> {
+    let sent = timeout_at(until, Box::pin(send(outlet, request))).await.map_err(|_| TOO_SLOW)?;
+    let (mut session, peer) = sent?;
     let head = session.response_header().ok_or(failure(Cause::InvalidAnswer, Class::Final))?.clone();
     if !matches!(head.status.as_u16(), 200 | 201) {
-        return Err(rejected(&mut session, &head, until_primed).await);
+        return Err(rejected(&mut session, &head, until).await);
     }
     if header(&head, "content-encoding").is_some_and(|coding| !coding.eq_ignore_ascii_case(b"identity")) {
         return Err(failure(Cause::InvalidAnswer, Class::Final));
     }
-    if stream {
-        if !is_type(&head, names::EVENT_STREAM) {
-            return Err(failure(Cause::InvalidAnswer, Class::Final));
-        }
-        let stream = RemoteStream::new(session, outlet.clone(), peer, surface, shown, limits);
-        return stream.primed(until_primed).await.map(|stream| Primed::Stream(Box::new(stream)));
-    }
-    let whole = buffered(&mut session, &head, surface, &shown);
-    let primed = tokio::time::timeout_at(until_whole, Box::pin(whole)).await.map_err(|_| timeout)??;
-    if is_framed_once(&head) {
-        outlet.keep(session, &peer, POOL_IDLE).await;
-    }
-    Ok(primed)
+    Ok((session, peer, head))
 }
 
-/// What the caller is shown instead of what the upstream says about itself.
-pub(crate) struct Shown {
-    pub(crate) model: String,
-    pub(crate) id: String,
-    pub(crate) include_reasoning: bool,
-    include_usage: bool,
-    created_s: u64,
-    wants_json: bool,
-    inputs: Option<usize>,
-    choices: Option<usize>,
-    top_n: Option<usize>,
-    dim: Option<u32>,
-    context: Option<u32>,
-    output_cap: Option<u64>,
-}
-
-impl Shown {
-    fn of(call: &Call, tasks: &Tasks) -> Self {
-        let caps = [call.details().output_cap, tasks.max_output_tokens.map(u64::from)];
-        Self {
-            model: call.model.clone(),
-            id: outlet::fresh_id(call.surface),
-            include_reasoning: call.details().include_reasoning,
-            include_usage: call.details().include_usage,
-            created_s: unix_s(),
-            wants_json: request::wants_json(call),
-            inputs: call.details().inputs,
-            choices: call.details().choices,
-            top_n: call.details().top_n,
-            dim: tasks.dense_dim,
-            context: tasks.context_length,
-            output_cap: caps.into_iter().flatten().min(),
-        }
-    }
-
-    /// As `filters` wants it.
-    pub(crate) fn dress(&self) -> shape::Shown<'_> {
-        shape::Shown {
-            model: &self.model,
-            id: &self.id,
-            created_s: self.created_s,
-            include_reasoning: self.include_reasoning,
-            include_usage: self.include_usage,
-        }
-    }
-}
-
-/// Sends the request and reads the head of the answer.
-async fn send(
-    outlet: &Outlet,
-    header: Box<pingora_http::RequestHeader>,
-    pieces: Vec<spillway_filters::edit::Piece>,
-    body: Bytes,
-) -> Result<(HttpSession, HttpPeer), Failure> {
+/// Sends the request and reads the head of the answer. The held copy goes with the request: it has done its work.
+async fn send(outlet: &Outlet, request: Outgoing) -> Result<(HttpSession, HttpPeer), Failure> {
     let (mut session, peer) = outlet.connect().await?;
     let broken = |error: Box<pingora_error::Error>| failure(outlet::broken(&error), Class::Unavailable);
-    session.write_request_header(header).await.map_err(broken)?;
+    session.write_request_header(request.header).await.map_err(broken)?;
     let mut whole = true;
-    for piece in pieces {
-        let bytes = match piece {
-            spillway_filters::edit::Piece::Held(range) => body.slice(range),
-            spillway_filters::edit::Piece::New(bytes) => Bytes::from(bytes),
-        };
+    for bytes in request.pieces {
         // An upstream that refuses early stops reading: its answer is waiting.
         if !bytes.is_empty() && session.write_request_body(bytes, false).await.is_err() {
             whole = false;
             break;
         }
     }
+    drop(request.share);
     if whole {
         let _ = session.finish_request_body().await;
     }
@@ -257,10 +237,10 @@ async fn send(
 }
 
 /// What an answer other than 200 means.
-async fn rejected(session: &mut HttpSession, head: &ResponseHeader, until: tokio::time::Instant) -> Failure {
+async fn rejected(session: &mut HttpSession, head: &ResponseHeader, until: Instant) -> Failure {
     let status = head.status.as_u16();
     // The status is known: a body that stalls or breaks off only has no code.
-    let body = match tokio::time::timeout_at(until, collect(session, MOST_ERROR_BYTES)).await {
+    let body = match timeout_at(until, collect(session, MOST_ERROR_BYTES)).await {
         Ok(Ok(body)) if status >= 400 => body,
         _ => Vec::new(),
     };
@@ -276,44 +256,6 @@ async fn rejected(session: &mut HttpSession, head: &ResponseHeader, until: tokio
 
 fn unix_s() -> u64 {
     std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |since| since.as_secs())
-}
-
-/// Reads, checks and shapes a whole answer.
-async fn buffered(
-    session: &mut HttpSession,
-    head: &ResponseHeader,
-    surface: Surface,
-    shown: &Shown,
-) -> Result<Primed, Failure> {
-    let (limit, json) = match surface.task() {
-        spillway_policies::surface::Task::Generate => (MOST_TEXT_BYTES, true),
-        _ => (MOST_ANSWER_BYTES, shown.wants_json),
-    };
-    if surface.task() == spillway_policies::surface::Task::Generate && !is_type(head, names::JSON) {
-        return Err(failure(Cause::InvalidAnswer, Class::Final));
-    }
-    let body = collect(session, limit).await?;
-    let content_type = match (surface, json) {
-        (Surface::Audio, _) => audio_type(head),
-        (_, true) => names::JSON,
-        (_, false) => names::MSGPACK,
-    };
-    let content = match content_type {
-        names::JSON => Content::Json,
-        names::MSGPACK => Content::Msgpack,
-        _ => Content::Text,
-    };
-    let expected = Expected {
-        shown: shown.dress(),
-        items: shown.inputs,
-        choices: shown.choices,
-        dim: shown.dim,
-        context: shown.context,
-        output_cap: shown.output_cap,
-        top_n: shown.top_n,
-    };
-    let body = answer::check(surface, content, &body, &expected)?.into_owned();
-    Ok(Primed::Buffered { content_type, body })
 }
 
 /// Reads a body to its end, up to `limit` bytes.
@@ -343,12 +285,4 @@ fn is_type(head: &ResponseHeader, wanted: &str) -> bool {
     header(head, "content-type")
         .and_then(|value| value.split(|byte| *byte == b';').next())
         .is_some_and(|kind| kind.trim_ascii().eq_ignore_ascii_case(wanted.as_bytes()))
-}
-
-/// The transcription formats of contract section 1.1; anything else is shown as plain text.
-fn audio_type(head: &ResponseHeader) -> &'static str {
-    ["application/json", "text/vtt", "application/x-subrip"]
-        .into_iter()
-        .find(|kind| is_type(head, kind))
-        .unwrap_or("text/plain; charset=utf-8")
 }

@@ -31,7 +31,7 @@ fn every_key() -> Config {
 #[test]
 fn what_surrounds_a_request_is_read() {
     let config = every_key();
-    let unread = ["listen.fast_lane", "max_batch", "max_sequence_length"];
+    let unread = ["listen.fast_lane", "max_sequence_length"];
     assert!(config.warnings.iter().all(|warning| unread.iter().any(|key| warning.key.ends_with(key))));
     assert!(!config.remote_serving);
     let listen = &config.listen;

@@ -7,6 +7,7 @@ mod later;
 mod listen;
 mod model;
 mod models;
+mod onboarding;
 mod params;
 mod profile;
 mod reach;

@@ -58,9 +58,10 @@ impl Outlet {
         Ok(Some(bearer))
     }
 
-    /// A permit for one attempt.
-    pub(super) fn admit(self: &Arc<Self>) -> Result<Pass, Failure> {
-        match self.gate.lock().admit(1, self.clock.now()) {
+    /// A permit for one attempt of so many requests.
+    pub(super) fn admit(self: &Arc<Self>, requests: usize) -> Result<Pass, Failure> {
+        let requests = u32::try_from(requests).unwrap_or(u32::MAX);
+        match self.gate.lock().admit(requests, self.clock.now()) {
             Ok(permit) => Ok(Pass { outlet: self.clone(), permit: Some(permit) }),
             Err(shut) => {
                 let class = if shut.cause == Cause::BreakerOpen { Class::Unavailable } else { Class::Busy };

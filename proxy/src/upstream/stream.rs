@@ -1,7 +1,7 @@
 //! A stream from an upstream: held back until its first content, then passed on event by event, each flushed as it comes.
 
 use super::outlet::{Outlet, Pass};
-use super::{POOL_IDLE, Shown, failure};
+use super::{POOL_IDLE, failure};
 use crate::client::Served;
 use crate::connection::Connection;
 use crate::relay::{self, LAST_CHUNK, append_chunk};
@@ -9,20 +9,15 @@ use crate::telemetry::Exchange;
 use bytes::Bytes;
 use pingora_core::protocols::http::client::HttpSession;
 use pingora_core::upstreams::peer::HttpPeer;
-use spillway_filters::event_stream::{Event, EventStream, write_event};
-use spillway_filters::prime::{Seen, Tracker};
-use spillway_filters::shape::Shaper;
-use spillway_filters::stream_error;
+use spillway_filters::stream::Stream;
 use spillway_policies::breaker::Outcome;
-use spillway_policies::upstream::Timeouts;
-use spillway_policies::{Cause, Class, Failure, Surface};
+use spillway_policies::{Cause, Class, Failure};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Most bytes of one event, of what comes until the first content is whole, and of a whole stream (contract section 5, engines section 5).
-const MOST_EVENT_BYTES: usize = 1024 * 1024;
-const MOST_META_BYTES: usize = 64 * 1024 + MOST_EVENT_BYTES;
+/// Most bytes of what comes until the first content is whole, and of a whole stream (contract section 5, engines section 5).
+const MOST_META_BYTES: usize = 64 * 1024 + 1024 * 1024;
 const MOST_STREAM_BYTES: usize = 64 * 1024 * 1024;
 /// How long the end of an answer is waited for after its last event, so that the connection can be used again.
 const CLOSING: Duration = Duration::from_millis(100);
@@ -32,15 +27,10 @@ pub(crate) struct RemoteStream {
     session: HttpSession,
     outlet: Arc<Outlet>,
     peer: HttpPeer,
-    surface: Surface,
-    events: EventStream,
-    tracker: Tracker,
-    shaper: Shaper,
-    /// Shaped events that wait to be written.
+    stream: Stream,
+    /// Events for the caller that wait to be written.
     ready: Vec<u8>,
     read_bytes: usize,
-    /// The stream said that it is over.
-    done: bool,
     /// The connection may be used again.
     keeps: bool,
     idle: Duration,
@@ -52,26 +42,11 @@ impl RemoteStream {
         session: HttpSession,
         outlet: Arc<Outlet>,
         peer: HttpPeer,
-        surface: Surface,
-        shown: Shown,
-        limits: &Timeouts,
+        stream: Stream,
+        idle: Duration,
     ) -> Self {
         let keeps = session.response_header().is_some_and(super::is_framed_once);
-        Self {
-            session,
-            outlet,
-            peer,
-            surface,
-            events: EventStream::new(MOST_EVENT_BYTES),
-            tracker: Tracker::new(surface),
-            shaper: Shaper::new(surface, &shown.dress()),
-            ready: Vec::new(),
-            read_bytes: 0,
-            done: false,
-            keeps,
-            idle: Duration::from_millis(limits.idle_ms),
-            pass: None,
-        }
+        Self { session, outlet, peer, stream, ready: Vec::new(), read_bytes: 0, keeps, idle, pass: None }
     }
 
     /// Reads until the first content or a valid end. What came before is kept and goes out with it.
@@ -80,12 +55,8 @@ impl RemoteStream {
             let bytes = tokio::time::timeout_at(until, self.session.read_response_body()).await;
             let bytes = bytes.map_err(|_| failure(Cause::Timeout, Class::Unavailable))?;
             let bytes = bytes.map_err(|_| failure(Cause::StreamError, Class::Unavailable))?;
-            let ended = bytes.is_none();
             if self.take(bytes)? {
                 return Ok(self);
-            }
-            if ended {
-                return Err(failure(Cause::StreamError, Class::Final));
             }
             if self.read_bytes > MOST_META_BYTES {
                 return Err(failure(Cause::TooLarge, Class::Final));
@@ -101,58 +72,12 @@ impl RemoteStream {
 
     /// Takes a piece of the upstream's stream, or its end. True once content or a valid end was seen.
     fn take(&mut self, bytes: Option<Bytes>) -> Result<bool, Failure> {
-        let mut committed = false;
-        match bytes {
-            Some(bytes) => {
-                self.read_bytes += bytes.len();
-                if self.read_bytes > MOST_STREAM_BYTES {
-                    return Err(failure(Cause::TooLarge, Class::Final));
-                }
-                self.events.feed(&bytes);
-                while !self.done {
-                    let event = self.events.next_event().map_err(|_| failure(Cause::TooLarge, Class::Final))?;
-                    let Some(event) = event else { break };
-                    committed |= self.event(event)?;
-                }
-            }
-            None => {
-                if let Some(event) = self.events.finish().filter(|_| !self.done) {
-                    self.event(event)?;
-                }
-                self.tracker.at_eof()?;
-                self.finish();
-                committed = true;
-            }
+        let Some(bytes) = bytes else { return self.stream.end(&mut self.ready).map(|()| true) };
+        self.read_bytes += bytes.len();
+        if self.read_bytes > MOST_STREAM_BYTES {
+            return Err(failure(Cause::TooLarge, Class::Final));
         }
-        Ok(committed)
-    }
-
-    /// Shapes one event. True when it is content or a valid end.
-    fn event(&mut self, event: Event) -> Result<bool, Failure> {
-        match self.tracker.see(&event) {
-            Seen::Failed(failure) => Err(failure),
-            Seen::Skip => Ok(false),
-            Seen::Done => {
-                self.tracker.at_eof()?;
-                self.finish();
-                Ok(true)
-            }
-            seen @ (Seen::Content | Seen::Finish | Seen::Meta) => {
-                if let Some(data) = self.shaper.event(&event.data) {
-                    // Only Responses has named events; any other name is the upstream's own.
-                    let name = event.name.as_deref().filter(|_| self.surface == Surface::Responses);
-                    write_event(name, &data, &mut self.ready);
-                }
-                Ok(!matches!(seen, Seen::Meta))
-            }
-        }
-    }
-
-    /// The stream is whole: it ends as a local one would.
-    fn finish(&mut self) {
-        if !std::mem::replace(&mut self.done, true) && self.surface != Surface::Responses {
-            write_event(None, b"[DONE]", &mut self.ready);
-        }
+        self.stream.feed(&bytes, &mut self.ready)
     }
 
     /// Writes the head with the first events, then every later one as it comes, until the end, a failure or the caller's departure.
@@ -168,13 +93,13 @@ impl RemoteStream {
         let end = loop {
             let mut chunk = std::mem::take(&mut first);
             append_chunk(&mut chunk, &std::mem::take(&mut self.ready));
-            if self.done {
+            if self.stream.is_done() {
                 chunk.extend_from_slice(LAST_CHUNK);
             }
             if self.write(connection, &chunk).await.is_err() {
                 break End::ClientGone;
             }
-            if self.done {
+            if self.stream.is_done() {
                 break End::Whole;
             }
             match self.next(connection).await {
@@ -213,11 +138,10 @@ impl RemoteStream {
     /// The stream failed after its first content: the events before the failure go out, then the surface's own error, once and last.
     async fn fail(&mut self, connection: &mut Connection, log: &mut Exchange, failure: &Failure) -> End {
         log.stream_failed(failure.cause);
-        self.ready.extend_from_slice(&stream_error::render(self.surface, failure, &self.tracker.position()));
+        self.stream.fail(failure, &mut self.ready);
         let mut chunk = Vec::new();
         append_chunk(&mut chunk, &std::mem::take(&mut self.ready));
-        // SIE's stream has a terminal event for failures and ends whole; OpenAI's has none and is broken off (engines section 5).
-        let whole = self.surface == Surface::Generate;
+        let whole = self.stream.fails_whole();
         if whole {
             chunk.extend_from_slice(LAST_CHUNK);
         }

@@ -41,7 +41,8 @@ pub(super) fn model(node: &Node<'_>, models: &Models<'_>, surroundings: &Surroun
     let profiles = table.take("profiles");
     let profiles = profiles.map_or_else(Profiles::new, |node| profile::profiles(&node, models, surroundings));
     let written = table.take("routing").map_or(Some(Written::Local), |node| routing::read(&node));
-    unread_keys(&mut table);
+    local_name(&mut table);
+    let accept_params = accept_params(&mut table);
     table.finish_with(unknown_key);
 
     // In a file that could not be read whole, parts may be missing that were written.
@@ -58,7 +59,7 @@ pub(super) fn model(node: &Node<'_>, models: &Models<'_>, surroundings: &Surroun
     let mut tasks = tasks?;
     tasks.max_sequence_length = max_sequence_length;
     let profiles = profiles.into_iter().map(|(name, profile)| Some((name, profile?))).collect::<Option<_>>()?;
-    Some(Model { tasks, profiles, policy: policy?, remote_backed })
+    Some(Model { tasks, profiles, policy: policy?, remote_backed, accept_params })
 }
 
 fn unknown_key(name: &str) -> Option<String> {
@@ -70,8 +71,8 @@ fn unknown_key(name: &str) -> Option<String> {
     }
 }
 
-/// Keys that are checked and have no effect yet.
-fn unread_keys(table: &mut Table<'_>) {
+/// A key that is checked and refused.
+fn local_name(table: &mut Table<'_>) {
     if let Some(node) = table.take("local_name")
         && let Some(name) = node.text()
     {
@@ -81,14 +82,20 @@ fn unread_keys(table: &mut Table<'_>) {
             later::refused(&node.name, "name the model here as the engine names it");
         }
     }
-    if let Some(node) = table.take("accept_params") {
-        for (name, place) in node.texts().unwrap_or_default() {
-            if !params::is_identifier(name, 64) {
-                place.wrong("must be a field name: letters, digits and _, at most 64, not starting with a digit", "");
-            }
+}
+
+/// Fields of a request that are accepted beside those of its API.
+fn accept_params(table: &mut Table<'_>) -> Vec<String> {
+    let Some(node) = table.take("accept_params") else { return Vec::new() };
+    let mut accepted = Vec::new();
+    for (name, place) in node.texts().unwrap_or_default() {
+        if params::is_identifier(name, 64) {
+            accepted.push(name.to_owned());
+        } else {
+            place.wrong("must be a field name: letters, digits and _, at most 64, not starting with a digit", "");
         }
-        later::unread(&node.name, "a call goes to the upstream with all its fields");
     }
+    accepted
 }
 
 /// The parts of a model, to be weighed against each other as far as each is right by itself.
@@ -174,6 +181,8 @@ fn can_do(upstream: &Upstream, task: Task, tasks: &Tasks) -> bool {
     match upstream.kind {
         Kind::Sie => true,
         Kind::Openai(_) if task == Task::Encode && tasks.dense_dim.is_none() => false,
-        Kind::Openai(_) => Surface::ALL.into_iter().any(|surface| surface.task() == task && upstream.takes(surface)),
+        Kind::Openai(_) => Surface::ALL
+            .into_iter()
+            .any(|surface| surface.task() == task && upstream.asked_on(surface, false).is_some()),
     }
 }
