@@ -27,17 +27,21 @@ mod head_request_has_no_body;
 mod held_bytes_budget_503;
 mod http10_client_served_locally;
 mod in_stream_error_after_first_byte;
+mod inputs_travel_in_batches;
 mod interim_answers_are_skipped;
 mod invalid_upstream_answer_restores;
 mod keepalive_reuse_and_stale_engine_connection;
 mod model_not_found_passes_through;
 mod models_list_has_routing;
 mod msgpack_is_bridged;
+mod native_calls_reach_an_openai_upstream;
 mod no_caller_header_travels;
 mod no_fallback_after_first_byte;
 mod nothing_runs_twice;
+mod onboarded_chat_is_rendered_here;
 mod original_refusal_restored;
 mod pipelined_requests_answered_in_order;
+mod private_reasoning_stays_private;
 mod rate_cap_restores;
 mod readyz_livez;
 mod redirect_is_refused;
@@ -45,9 +49,11 @@ mod remote_only_never_touches_local;
 mod secret_never_appears;
 mod sigterm_drains;
 mod stream_primes_on_content;
+mod strict_output_is_verified;
 mod switch_off;
 mod trigger_list_is_obeyed;
 mod unix_sockets;
+mod unknown_fields_are_rejected_alike;
 mod unknown_model_passes_untouched;
 mod upstream_failure_restores;
 mod websocket_upgrade_tunnels;
@@ -79,17 +85,21 @@ pub const ALL: &[Case] = &[
     held_bytes_budget_503::CASE,
     http10_client_served_locally::CASE,
     in_stream_error_after_first_byte::CASE,
+    inputs_travel_in_batches::CASE,
     interim_answers_are_skipped::CASE,
     invalid_upstream_answer_restores::CASE,
     keepalive_reuse_and_stale_engine_connection::CASE,
     model_not_found_passes_through::CASE,
     models_list_has_routing::CASE,
     msgpack_is_bridged::CASE,
+    native_calls_reach_an_openai_upstream::CASE,
     no_caller_header_travels::CASE,
     no_fallback_after_first_byte::CASE,
     nothing_runs_twice::CASE,
+    onboarded_chat_is_rendered_here::CASE,
     original_refusal_restored::CASE,
     pipelined_requests_answered_in_order::CASE,
+    private_reasoning_stays_private::CASE,
     rate_cap_restores::CASE,
     readyz_livez::CASE,
     redirect_is_refused::CASE,
@@ -97,9 +107,11 @@ pub const ALL: &[Case] = &[
     secret_never_appears::CASE,
     sigterm_drains::CASE,
     stream_primes_on_content::CASE,
+    strict_output_is_verified::CASE,
     switch_off::CASE,
     trigger_list_is_obeyed::CASE,
     unix_sockets::CASE,
+    unknown_fields_are_rejected_alike::CASE,
     unknown_model_passes_untouched::CASE,
     upstream_failure_restores::CASE,
     websocket_upgrade_tunnels::CASE,

@@ -56,6 +56,12 @@ impl Upstream {
         self.line(&format!("breaker = {{ failures = {failures}, window_s = 30, cooldown_s = {cooldown_s} }}"))
     }
 
+    /// Without the endpoints it would declare.
+    pub fn without_endpoints(mut self) -> Self {
+        self.lines.retain(|line| !line.starts_with("endpoints"));
+        self
+    }
+
     /// With one more line.
     pub fn line(mut self, line: &str) -> Self {
         self.lines.push(line.to_owned());

@@ -10,7 +10,7 @@ use crate::{
     plan::Plan,
     scripted::{COLD, FIRST_CONTENT, Gaps},
     stats::median,
-    wire::{Connection, chat, field, head_end},
+    wire::{Connection, chat, embeddings, field, head_end},
 };
 
 /// Medians in microseconds.
@@ -26,7 +26,14 @@ pub(crate) struct Bridge {
     pub(crate) first_event: f64,
     /// The same less refusal and first event asked directly: what priming and the detour add.
     pub(crate) first_event_added: f64,
+    /// [`INPUTS`] embeddings of 1,024 components, asked of the upstream in one request.
+    pub(crate) together: f64,
+    /// The same in one request per input.
+    pub(crate) apart: f64,
 }
+
+/// Inputs of an embeddings call.
+const INPUTS: usize = 64;
 
 /// `None` where the sidecar is not measured.
 ///
@@ -49,6 +56,8 @@ pub(crate) fn measure(yard: &Yard, plan: &Plan, gaps: &Gaps) -> io::Result<Optio
             buffered_added: median(&buffered.through) - median(&buffered.engine) - median(&buffered.upstream),
             first_event: median(&streamed.through),
             first_event_added: median(&streamed.through) - median(&streamed.engine) - median(&streamed.upstream),
+            together: embedded(&ports, "together", plan.bridged / 10).await?,
+            apart: embedded(&ports, "apart", plan.bridged / 10).await?,
         })
     })?;
     drop(pinned);
@@ -93,6 +102,19 @@ async fn detours(ports: &Ports, stream: bool, count: usize, gaps: &Gaps) -> io::
         }
     }
     Ok(detours)
+}
+
+/// The median of so many embeddings calls on a remote-only model.
+async fn embedded(ports: &Ports, model: &str, count: usize) -> io::Result<f64> {
+    let call = embeddings(model, INPUTS);
+    let mut sidecar = Connection::open(ports.sidecar).await?;
+    let mut times = Vec::new();
+    for turn in 0..count + WARM {
+        let micros = until_answered(&mut sidecar, &call).await?;
+        require_remote(sidecar.received())?;
+        times.extend((turn >= WARM).then_some(micros));
+    }
+    Ok(median(&times))
 }
 
 async fn until_answered(connection: &mut Connection, request: &[u8]) -> io::Result<f64> {

@@ -229,13 +229,25 @@ base_url = "http://127.0.0.1:{engine}"
 [upstreams.warm]
 kind = "openai"
 base_url = "http://127.0.0.1:{upstream}/v1"
-endpoints = ["chat"]
-rate_cap = {{ requests_per_minute = 1000000, max_concurrency = 64 }}
+endpoints = ["chat", "embeddings"]
+rate_cap = {{ requests_per_minute = 100000000, max_concurrency = 64 }}
 
 [models."cold"]
 tasks = {{ generate = {{ context_length = 8192, max_output_tokens = 1024 }} }}
 profiles.remote = {{ upstream = "warm", upstream_model = "vendor/warm" }}
 routing = {{ policy = "fallback", fallback_profile = "remote" }}
+
+[models."together"]
+remote_backed = true
+tasks = {{ encode = {{ dense = {{ dim = 1024 }} }} }}
+profiles.default = {{ upstream = "warm", upstream_model = "vendor/vectors" }}
+routing = {{ policy = "remote_only" }}
+
+[models."apart"]
+remote_backed = true
+tasks = {{ encode = {{ dense = {{ dim = 1024 }} }} }}
+profiles.default = {{ upstream = "warm", upstream_model = "vendor/vectors", max_batch = 1 }}
+routing = {{ policy = "remote_only" }}
 "#
     )
 }

@@ -124,6 +124,8 @@ impl Report {
             row("buffered_added_us", "  more than both asked directly, us", 0, only(|b| b.buffered_added)),
             row("first_event_us", "first event of a stream, p50 us", 0, only(|b| b.first_event)),
             row("first_event_added_us", "  more than both asked directly, us", 0, only(|b| b.first_event_added)),
+            row("together_us", "64 embeddings in one request, p50 us", 0, only(|b| b.together)),
+            row("apart_us", "  in one request per input, us", 0, only(|b| b.apart)),
         ]
     }
 

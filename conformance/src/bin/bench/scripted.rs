@@ -123,6 +123,9 @@ async fn converse(mut stream: TcpStream, role: Role, marks: Marks) -> io::Result
             (Role::Engine, true, true) if names(request, IDLE) => return idle(stream).await,
             (Role::Engine, true, _) if names(request, "r") => stream.write_all(&rich_answer()).await?,
             (Role::Engine, true, _) => stream.write_all(SMALL_ANSWER).await?,
+            (Role::Upstream, true, _) if request.starts_with(b"POST /v1/embeddings ") => {
+                stream.write_all(&vectors(request)).await?;
+            }
             (Role::Upstream, true, true) => {
                 marks.asked();
                 stream.write_all(&chat_stream()).await?;
@@ -195,6 +198,24 @@ fn rich_answer() -> Vec<u8> {
 
 fn chat_answer() -> Vec<u8> {
     let body = r#"{"id":"chatcmpl-1","object":"chat.completion","created":1790000000,"model":"vendor/warm","choices":[{"index":0,"message":{"role":"assistant","content":"tok"},"finish_reason":"stop"}],"usage":{"prompt_tokens":9,"completion_tokens":1,"total_tokens":10}}"#;
+    format!("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}", body.len())
+        .into_bytes()
+}
+
+/// How each input of an embeddings call begins.
+pub(crate) const INPUT: &str = "text number ";
+
+/// A vector of 1,024 components for each input, in base64.
+fn vectors(request: &[u8]) -> Vec<u8> {
+    let inputs = request.windows(INPUT.len()).filter(|window| *window == INPUT.as_bytes()).count();
+    let vector = "zMxM".repeat(1365) + "PQ==";
+    let data: Vec<String> = (0..inputs)
+        .map(|index| format!(r#"{{"object":"embedding","index":{index},"embedding":"{vector}"}}"#))
+        .collect();
+    let body = format!(
+        r#"{{"object":"list","data":[{}],"model":"v","usage":{{"prompt_tokens":{inputs},"total_tokens":{inputs}}}}}"#,
+        data.join(",")
+    );
     format!("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}", body.len())
         .into_bytes()
 }

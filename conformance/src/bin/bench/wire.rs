@@ -1,5 +1,6 @@
 //! Which bytes are sent, and when is an answer complete?
 
+use crate::scripted::INPUT;
 use std::io;
 
 use tokio::{
@@ -64,6 +65,13 @@ pub(crate) fn chat(model: &str, stream: bool) -> Vec<u8> {
     let opening =
         format!(r#"{{"model":"{model}","stream":{stream},"max_tokens":64,"messages":[{{"role":"user","content":""#);
     post("/v1/chat/completions", "content-type: application/json\r\n", &padded(&opening, r#""}]}"#))
+}
+
+/// An embeddings call of so many inputs, answered in base64 as the OpenAI clients ask for it.
+pub(crate) fn embeddings(model: &str, inputs: usize) -> Vec<u8> {
+    let inputs: Vec<String> = (0..inputs).map(|number| format!(r#""{INPUT}{number}""#)).collect();
+    let body = format!(r#"{{"model":"{model}","encoding_format":"base64","input":[{}]}}"#, inputs.join(","));
+    post("/v1/embeddings", "content-type: application/json\r\n", &body)
 }
 
 /// A body of exactly 1 KB, its middle filled with words.
