@@ -21,5 +21,7 @@ pub mod scan;
 pub mod shape;
 pub mod stream;
 pub mod stream_error;
+pub mod strict;
+mod tree;
 pub mod upstream_status;
 pub mod wire;
