@@ -16,6 +16,7 @@ pub mod names;
 pub mod paths;
 pub mod presets;
 pub mod prime;
+pub mod reasoning;
 pub mod refusal;
 pub mod scan;
 pub mod shape;
