@@ -23,6 +23,7 @@ pub mod shape;
 pub mod stream;
 pub mod stream_error;
 pub mod strict;
+pub mod template;
 pub mod tools;
 mod tree;
 pub mod upstream_status;
