@@ -1,7 +1,10 @@
 //! `chat_template_file`, `tool_format`, `reasoning`: how a model writes, for upstreams that leave it to us.
 
 use super::surroundings::Surroundings;
-use crate::config::table::{Node, Place, Table};
+use crate::config::table::{Node, Place, Table, did_you_mean};
+use spillway_filters::reasoning;
+use spillway_filters::template::{LONGEST_FILE, Template};
+use spillway_filters::tools::ToolFormat;
 use spillway_policies::routing::Onboarding;
 
 /// Reads the keys, and notes where they stand: a local profile has none.
@@ -12,11 +15,12 @@ pub(super) fn onboarding<'t>(
 ) -> Onboarding {
     let mut onboarding = Onboarding::default();
     if let Some(node) = table.take("chat_template_file") {
-        onboarding.chat_template = surroundings.small_file(&node);
+        onboarding.chat_template =
+            surroundings.contents(&node, LONGEST_FILE).filter(|text| compiles(text, &node.place));
         places.push(node.name);
     }
     if let Some(node) = table.take("tool_format") {
-        onboarding.tool_format = word(&node);
+        onboarding.tool_format = one_of(&node, &ToolFormat::NAMES);
         places.push(node.name);
     }
     if let Some(node) = table.take("reasoning") {
@@ -26,23 +30,32 @@ pub(super) fn onboarding<'t>(
     onboarding
 }
 
+/// Whether a chat template can be used; the file is the operator's, its text stays out of what is said about it.
+fn compiles(text: &str, place: &Place<'_>) -> bool {
+    let compiled = Template::compile(text);
+    if let Err(bad) = &compiled {
+        place.wrong(bad.to_string(), "name a Jinja chat template, or a tokenizer_config.json that has one");
+    }
+    compiled.is_ok()
+}
+
 fn reasoning(node: &Node<'_>, onboarding: &mut Onboarding) {
     let Some(mut table) = node.table() else { return };
     let format = table.need("format", "the name of the model family's way to mark its reasoning");
-    onboarding.reasoning_format = format.and_then(|format| word(&format));
+    onboarding.reasoning_format = format.and_then(|format| one_of(&format, &reasoning::names().collect::<Vec<_>>()));
     onboarding.hides_reasoning = table.flag_or("hidden", true);
     table.finish();
 }
 
-fn word(node: &Node<'_>) -> Option<String> {
-    let is_word = |text: &str| {
-        (1..=64).contains(&text.len())
-            && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))
-    };
+fn one_of(node: &Node<'_>, names: &[&str]) -> Option<String> {
     let text = node.text()?;
-    if is_word(text) {
+    if names.contains(&text) {
         return Some(text.to_owned());
     }
-    node.place.wrong("must be one word of letters, digits, ., _ and -, at most 64", "");
+    let hint = match did_you_mean(text, names.iter().copied()) {
+        near if near.is_empty() => format!("known here: {}", names.join(", ")),
+        near => near,
+    };
+    node.place.wrong("is not a format that this version knows", hint);
     None
 }

@@ -3,9 +3,6 @@
 use crate::config::table::{Node, Place};
 use std::path::{Path, PathBuf};
 
-/// Largest file that is read whole while the configuration is.
-const MOST_FILE_BYTES: u64 = 1024 * 1024;
-
 /// The operator's machine, as far as a configuration depends on it.
 pub(crate) struct Surroundings<'e> {
     /// Reads an environment variable.
@@ -37,16 +34,16 @@ impl Surroundings<'_> {
     }
 
     /// The text of a file that is read now; none, and nothing noted, where files may not be looked for.
-    pub(super) fn small_file(&self, node: &Node<'_>) -> Option<String> {
+    pub(super) fn contents(&self, node: &Node<'_>, most_bytes: usize) -> Option<String> {
         let path = self.path(node)?;
         if !self.looks_for_files {
             return None;
         }
-        let fits = std::fs::metadata(&path).is_ok_and(|file| file.is_file() && file.len() <= MOST_FILE_BYTES);
+        let fits = std::fs::metadata(&path).is_ok_and(|file| file.is_file() && file.len() <= most_bytes as u64);
         let text = fits.then(|| std::fs::read_to_string(&path).ok()).flatten();
         if text.is_none() {
             node.place.wrong(
-                "must name a readable UTF-8 file of at most 1 MiB",
+                format!("must name a readable UTF-8 file of at most {} MiB", most_bytes / 1024 / 1024),
                 "a relative path starts from the deployment file's folder",
             );
         }
