@@ -4,14 +4,18 @@
 //! Vectors and scores stay the bytes they were.
 
 mod choices;
+mod embeddings;
 mod fields;
 mod finish;
+mod indexes;
 mod list;
 pub(crate) mod members;
 pub(crate) mod msgpack;
 mod native;
 mod numbers;
-mod openai;
+mod rerank;
+mod responses;
+mod transcription;
 mod usage;
 
 pub(crate) use choices::{Kind, MAX_CHOICES, shaped};
@@ -116,14 +120,14 @@ fn stated_failure(members: &Members<'_>) -> Option<Failure> {
 
 fn validate(surface: Surface, members: &Members<'_>, expected: &Expected) -> Option<()> {
     match surface {
-        Surface::Audio => openai::transcription(members),
+        Surface::Audio => transcription::transcription(members),
         Surface::Chat => generation(members, Kind::Message, expected),
         Surface::Completions => generation(members, Kind::Text, expected),
-        Surface::Embeddings => openai::embeddings(members, expected),
+        Surface::Embeddings => embeddings::embeddings(members, expected),
         Surface::Encode | Surface::Extract => native::items(members, expected),
         Surface::Generate => native::generated(members, expected),
-        Surface::Rerank => openai::rerank(members, expected),
-        Surface::Responses => openai::responses(members),
+        Surface::Rerank => rerank::rerank(members, expected),
+        Surface::Responses => responses::responses(members),
         Surface::Score => native::scores(members, expected),
     }
 }
@@ -142,7 +146,7 @@ fn dressed(surface: Surface, content: Content, mut members: Members<'_>, shown: 
         Surface::Completions => return dressed_choices(&members, Kind::Text, "text_completion", shown),
         Surface::Responses => members.set_text("id", &shown.id),
         Surface::Extract => native::hide_error_texts(content, &mut members)?,
-        Surface::Embeddings => openai::put_in_order(&mut members)?,
+        Surface::Embeddings => embeddings::put_in_order(&mut members)?,
         Surface::Audio | Surface::Encode | Surface::Generate | Surface::Rerank | Surface::Score => {}
     }
     members.set_text("model", &shown.model);

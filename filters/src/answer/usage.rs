@@ -2,7 +2,7 @@
 //!
 //! Tokens are whole numbers below 2^32 everywhere (contract section 5, "Usage").
 
-use super::{Expected, Fields};
+use super::{Expected, Fields, Members};
 use serde::Deserialize;
 
 /// Usage of chat, completions and generate.
@@ -85,6 +85,15 @@ pub(super) struct Embedded {
     _prompt_tokens: Option<u32>,
     #[serde(default, rename = "total_tokens")]
     _total_tokens: Option<u32>,
+}
+
+/// Usage of embeddings and rerank: exact, or none at all.
+pub(super) fn embedded_usage(members: &Members<'_>) -> Option<()> {
+    if members.raw("usage").is_none() {
+        Some(())
+    } else {
+        members.read_member::<Option<Fields<Embedded>>>("usage").map(drop)
+    }
 }
 
 /// Usage of responses.
