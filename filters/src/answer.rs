@@ -3,6 +3,7 @@
 //! An upstream is not trusted: its answer is checked for the surface's shape, then dressed as the caller's own (contract section 5).
 //! Vectors and scores stay the bytes they were.
 
+pub(crate) mod array;
 mod choices;
 mod embeddings;
 mod fields;

@@ -87,13 +87,58 @@ fn put(out: &mut Vec<u8>, marker: u8, bytes: &[u8]) {
 }
 
 fn text(value: &[u8]) -> Option<&str> {
-    let head = head(value)?;
-    let Kind::Text = head.kind else { return None };
-    std::str::from_utf8(&value[head.len..]).ok()
+    match token(value)? {
+        (Token::Text(text), _) => Some(text),
+        _ => None,
+    }
+}
+
+/// A value without the values inside it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Token<'a> {
+    Bool(bool),
+    Bytes(&'a [u8]),
+    /// An extension.
+    Extension,
+    Float(f64),
+    /// How many values follow.
+    List(u64),
+    /// How many names with values follow.
+    Map(u64),
+    Nil,
+    Text(&'a str),
+    Whole(i128),
+}
+
+/// What stands at the start of `bytes`, and how many bytes it takes without the values inside it.
+pub(super) fn token(bytes: &[u8]) -> Option<(Token<'_>, usize)> {
+    let head = head(bytes)?;
+    let end = head.len.checked_add(usize::try_from(head.payload).ok()?)?;
+    let payload = bytes.get(head.len..end)?;
+    let token = match (head.kind, bytes[0]) {
+        (Kind::List, _) => Token::List(head.inner),
+        (Kind::Map, _) => Token::Map(head.inner / 2),
+        (Kind::Text, _) => Token::Text(std::str::from_utf8(payload).ok()?),
+        (Kind::Other, 0xc0) => Token::Nil,
+        (Kind::Other, marker @ (0xc2 | 0xc3)) => Token::Bool(marker == 0xc3),
+        (Kind::Other, 0xc4..=0xc6) => Token::Bytes(payload),
+        (Kind::Other, 0xca) => Token::Float(f64::from(f32::from_be_bytes(payload.try_into().ok()?))),
+        (Kind::Other, 0xcb) => Token::Float(f64::from_be_bytes(payload.try_into().ok()?)),
+        (Kind::Other, 0xcc..=0xcf) => Token::Whole(whole(payload, 0)),
+        (Kind::Other, 0xd0..=0xd3) => Token::Whole(whole(payload, -i128::from(payload[0] >> 7))),
+        (Kind::Other, marker @ (0..=0x7f | 0xe0..)) => Token::Whole(i128::from(i8::from_be_bytes([marker]))),
+        (Kind::Other, _) => Token::Extension,
+    };
+    Some((token, end))
+}
+
+/// The big-endian number that `bytes` is; `above` is what stands before them: zero or, for a negative number, -1.
+fn whole(bytes: &[u8], above: i128) -> i128 {
+    bytes.iter().fold(above, |number, byte| number << 8 | i128::from(*byte))
 }
 
 /// How many bytes the value at the start of `bytes` takes; none when it is not well-formed.
-fn value_len(bytes: &[u8]) -> Option<usize> {
+pub(super) fn value_len(bytes: &[u8]) -> Option<usize> {
     let mut at = 0;
     // How many values are still to come on each level.
     let mut open: Vec<u64> = Vec::new();
