@@ -4,22 +4,32 @@
 //! Vectors and scores stay the bytes they were.
 
 pub(crate) mod array;
+mod chat;
 mod choices;
+mod cursor;
+mod dtype;
 mod embeddings;
+mod encode;
+mod extract;
 mod fields;
 mod finish;
 mod indexes;
 mod list;
+mod logprobs;
 pub(crate) mod members;
 pub(crate) mod msgpack;
 mod native;
 mod numbers;
+mod numeral;
 mod rerank;
 mod responses;
+mod score;
 mod transcription;
 mod usage;
+mod writer;
 
 pub(crate) use choices::{Kind, MAX_CHOICES, shaped};
+pub use dtype::OutputDtype;
 pub(crate) use fields::Fields;
 pub(crate) use finish::{is_chat, is_completion, is_generated};
 pub(crate) use members::{Members, json_text};
@@ -40,6 +50,17 @@ pub enum Content {
     Msgpack,
     /// Plain text or subtitles, on the audio surface.
     Text,
+}
+
+/// Which outputs an encode call asked for, as far as that is known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Outputs {
+    /// One vector.
+    pub dense: bool,
+    /// Indexes with values.
+    pub sparse: bool,
+    /// One vector for each token.
+    pub multivector: bool,
 }
 
 /// What the answer must fit, and how it is dressed.
@@ -66,6 +87,10 @@ pub struct Expected {
     pub output_cap: Option<u64>,
     /// How many results a rerank call asked for, when it said so.
     pub top_n: Option<usize>,
+    /// What every item of an encode call must come with.
+    pub outputs: Outputs,
+    /// How an encode call wants its numbers.
+    pub output_dtype: OutputDtype,
     /// The caller asked for log-probabilities.
     pub logprobs: bool,
     /// The caller reads embeddings in base64.
@@ -96,11 +121,7 @@ pub fn check<'a>(
     if let Some(failure) = stated_failure(&members) {
         return Err(failure);
     }
-    validate(surface, &members, expected).ok_or(INVALID)?;
-    match surface {
-        Surface::Audio => Ok(Cow::Borrowed(body)),
-        _ => dressed(surface, content, members, &expected.shown).map(Cow::Owned).ok_or(INVALID),
-    }
+    shown(surface, members, expected).map(Cow::Owned).ok_or(INVALID)
 }
 
 /// The failure of every answer that is not a valid one.
@@ -119,50 +140,30 @@ fn stated_failure(members: &Members<'_>) -> Option<Failure> {
     is_error.then(|| in_band::coded(Cause::InvalidAnswer, members.read_member::<Loose<'_>>("code").as_ref(), None))
 }
 
-fn validate(surface: Surface, members: &Members<'_>, expected: &Expected) -> Option<()> {
+/// What the caller sees of an answer; none when it is not a valid one.
+fn shown(surface: Surface, mut members: Members<'_>, expected: &Expected) -> Option<Vec<u8>> {
     match surface {
-        Surface::Audio => transcription::transcription(members),
-        Surface::Chat => generation(members, Kind::Message, expected),
-        Surface::Completions => generation(members, Kind::Text, expected),
-        Surface::Embeddings => embeddings::embeddings(members, expected),
-        Surface::Encode | Surface::Extract => native::items(members, expected),
-        Surface::Generate => native::generated(members, expected),
-        Surface::Rerank => rerank::rerank(members, expected),
-        Surface::Responses => responses::responses(members),
-        Surface::Score => native::scores(members, expected),
+        Surface::Audio => transcription::shown(&members),
+        Surface::Chat => chat::shown(&members, Kind::Message, expected),
+        Surface::Completions => chat::shown(&members, Kind::Text, expected),
+        Surface::Embeddings => {
+            embeddings::embeddings(&members, expected)?;
+            embeddings::put_in_order(&mut members)?;
+            Some(renamed(members, expected))
+        }
+        Surface::Encode => encode::shown(&members, expected),
+        Surface::Extract => extract::shown(&members, expected),
+        Surface::Generate => native::generated(&members, expected),
+        Surface::Rerank => {
+            rerank::rerank(&members, expected)?;
+            Some(renamed(members, expected))
+        }
+        Surface::Responses => responses::shown(&members, expected),
+        Surface::Score => score::shown(&members, expected),
     }
 }
 
-/// Chat and completions: whole choices, as many as were asked for, and exact usage.
-fn generation(members: &Members<'_>, kind: Kind, expected: &Expected) -> Option<()> {
-    let count = choices::are_whole(members.raw("choices")?, kind)?;
-    expected.choices.is_none_or(|choices| choices == count).then_some(())?;
-    let Fields(usage): Fields<Generated> = members.read_member("usage")?;
-    (usage.is_sound() && usage.is_within(expected, count)).then_some(())
-}
-
-fn dressed(surface: Surface, content: Content, mut members: Members<'_>, shown: &Shown) -> Option<Vec<u8>> {
-    match surface {
-        Surface::Chat => return dressed_choices(&members, Kind::Message, "chat.completion", shown),
-        Surface::Completions => return dressed_choices(&members, Kind::Text, "text_completion", shown),
-        Surface::Responses => members.set_text("id", &shown.id),
-        Surface::Extract => native::hide_error_texts(content, &mut members)?,
-        Surface::Embeddings => embeddings::put_in_order(&mut members)?,
-        Surface::Audio | Surface::Encode | Surface::Generate | Surface::Rerank | Surface::Score => {}
-    }
-    members.set_text("model", &shown.model);
-    Some(members.to_bytes())
-}
-
-fn dressed_choices(members: &Members<'_>, kind: Kind, object: &str, shown: &Shown) -> Option<Vec<u8>> {
-    let mut out = Vec::new();
-    shown.open(object, &mut out);
-    out.extend_from_slice(b",\"choices\":");
-    out.extend_from_slice(&shaped(members.raw("choices")?, kind, shown.include_reasoning)?);
-    if let Some(Fields(usage)) = members.read_member::<Fields<Generated>>("usage") {
-        out.extend_from_slice(b",\"usage\":");
-        out.extend_from_slice(&usage.to_json());
-    }
-    out.push(b'}');
-    Some(out)
+fn renamed(mut members: Members<'_>, expected: &Expected) -> Vec<u8> {
+    members.set_text("model", &expected.shown.model);
+    members.to_bytes()
 }

@@ -41,6 +41,13 @@ pub const fn members(text: &[u8]) -> Members<'_> {
     Members { text, at: 0, state: State::Start }
 }
 
+/// How many bytes the value at the start of `text` takes, as far as a shallow scan can tell.
+pub(crate) fn value_len(text: &[u8]) -> Option<usize> {
+    let mut walk = members(text);
+    walk.value()?;
+    Some(walk.at)
+}
+
 impl Iterator for Members<'_> {
     type Item = Result<Member, NotAnObject>;
 

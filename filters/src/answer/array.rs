@@ -1,6 +1,7 @@
 //! What does a numpy array in msgpack hold? Read where it stands, for `msgpack_numpy.json`: a map with names of bytes.
 
 use super::msgpack::{Token, token};
+use super::numeral::Number;
 
 /// Most dimensions of an array.
 const MAX_DIMS: usize = 8;
@@ -82,46 +83,36 @@ impl<'a> Array<'a> {
             return None;
         }
         self.data.chunks_exact(self.element.size).try_fold(0_u64, |bound, bytes| {
-            let index = u64::try_from(self.whole(bytes)).ok()?;
+            let index = u64::try_from(self.element.whole(bytes)).ok()?;
             Some(bound.max(index.checked_add(1)?))
         })
     }
-
-    fn whole(&self, bytes: &[u8]) -> i128 {
-        let top = if self.element.big_endian { bytes.first() } else { bytes.last() };
-        let negative = self.element.kind == Kind::Signed && top.is_some_and(|byte| byte >> 7 == 1);
-        let join = |number: i128, byte: &u8| number << 8 | i128::from(*byte);
-        let above = -i128::from(negative);
-        if self.element.big_endian { bytes.iter().fold(above, join) } else { bytes.iter().rev().fold(above, join) }
-    }
 }
 
-/// The number that a numpy scalar is, and as a float: some engines let one slip where a plain number is meant.
-pub(super) fn scalar(value: &[u8]) -> Option<f64> {
+/// The number that a numpy scalar is: some engines let one slip where a plain number is meant.
+pub(super) fn scalar(value: &[u8]) -> Option<Number<'static>> {
     let fields = Fields::read(value)?;
     let (element, data) = (fields.element?, fields.data?);
-    if fields.nd != Some(false) || data.len() != element.size {
+    if fields.nd != Some(false) || fields.shape.is_some() || data.len() != element.size {
         return None;
     }
-    let array = Array { element, shape: [0; MAX_DIMS], dims: 0, data };
     let mut wide = [0; 8];
     wide[..data.len()].copy_from_slice(data);
     if element.big_endian {
         wide[..data.len()].reverse();
     }
-    match (element.kind, element.size) {
-        (Kind::Bool, _) => None,
-        (Kind::Float, 2) => Some(half::f16::from_le_bytes([wide[0], wide[1]]).to_f64()),
-        (Kind::Float, 4) => Some(f64::from(f32::from_le_bytes([wide[0], wide[1], wide[2], wide[3]]))),
-        (Kind::Float, _) => Some(f64::from_le_bytes(wide)),
-        #[expect(clippy::cast_precision_loss, reason = "it is compared, not passed on")]
-        (Kind::Signed | Kind::Unsigned, _) => Some(array.whole(data) as f64),
-    }
+    Some(match (element.kind, element.size) {
+        (Kind::Bool, _) => return None,
+        (Kind::Float, 2) => Number::Float(half::f16::from_le_bytes([wide[0], wide[1]]).to_f64()),
+        (Kind::Float, 4) => Number::Float(f32::from_le_bytes([wide[0], wide[1], wide[2], wide[3]]).into()),
+        (Kind::Float, _) => Number::Float(f64::from_le_bytes(wide)),
+        (Kind::Signed | Kind::Unsigned, _) => Number::Whole(element.whole(data)),
+    })
 }
 
 /// Whether a number is finite as a 32-bit float.
 pub(super) const fn fits_f32(number: f64) -> bool {
-    number.abs() <= f32::MAX as f64
+    (number as f32).is_finite()
 }
 
 impl Element {
@@ -137,6 +128,15 @@ impl Element {
             _ => return None,
         };
         Some(Self { kind, size, big_endian: order == b'>' })
+    }
+
+    /// The whole number that these bytes are.
+    fn whole(self, bytes: &[u8]) -> i128 {
+        let top = if self.big_endian { bytes.first() } else { bytes.last() };
+        let negative = self.kind == Kind::Signed && top.is_some_and(|byte| byte >> 7 == 1);
+        let join = |number: i128, byte: &u8| number << 8 | i128::from(*byte);
+        let above = -i128::from(negative);
+        if self.big_endian { bytes.iter().fold(above, join) } else { bytes.iter().rev().fold(above, join) }
     }
 }
 
@@ -315,11 +315,11 @@ mod tests {
                 &[&[0x83][..], &short(b"nd"), &[0xc2], &short(b"type"), &name, &short(b"data"), &short(data)].concat(),
             )
         };
-        assert_eq!(of("<f4", &1.5_f32.to_le_bytes()), Some(1.5));
-        assert_eq!(of(">f8", &1.5_f64.to_be_bytes()), Some(1.5));
-        assert_eq!(of("<f2", &half::f16::from_f32(1.5).to_le_bytes()), Some(1.5));
-        assert_eq!(of("<i4", &(-7_i32).to_le_bytes()), Some(-7.0));
-        assert_eq!(of("|u1", &[200]), Some(200.0));
+        assert_eq!(of("<f4", &1.5_f32.to_le_bytes()), Some(Number::Float(1.5)));
+        assert_eq!(of(">f8", &1.5_f64.to_be_bytes()), Some(Number::Float(1.5)));
+        assert_eq!(of("<f2", &half::f16::from_f32(1.5).to_le_bytes()), Some(Number::Float(1.5)));
+        assert_eq!(of("<i4", &(-7_i32).to_le_bytes()), Some(Number::Whole(-7)));
+        assert_eq!(of("|u1", &[200]), Some(Number::Whole(200)));
         assert_eq!(of("|b1", &[1]), None);
         assert_eq!(of("<f4", &[0; 8]), None);
         assert_eq!(scalar(&array("<f4", &[1], &[0; 4])), None);

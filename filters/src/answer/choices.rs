@@ -3,11 +3,9 @@
 //! Private reasoning goes unless it was asked for, and the log-probabilities of its tokens with it; fields that only the upstream knows
 //! go always (contract section 5, "Reasoning privacy").
 
+use super::Content;
 use super::list::RawList;
 use super::members::Members;
-use super::{Content, Fields, finish};
-use crate::upstream_status::loose::{Loose, Text, present};
-use serde::Deserialize;
 use serde_json::value::RawValue;
 
 /// Most choices of one answer or chunk.
@@ -24,15 +22,6 @@ pub(crate) enum Kind {
     Message,
     /// Completions: `text`.
     Text,
-}
-
-/// How many `choices` a whole answer has; none when there are none, or one of them is not whole.
-pub(super) fn are_whole(raw: &[u8], kind: Kind) -> Option<usize> {
-    let choices: Choices<'_> = serde_json::from_slice(raw).ok()?;
-    let whole = |choice: &&RawValue| {
-        serde_json::from_str::<Fields<Whole<'_>>>(choice.get()).is_ok_and(|choice| choice.0.is(kind))
-    };
-    (!choices.0.is_empty() && choices.0.iter().all(|choice| whole(&&**choice))).then_some(choices.0.len())
 }
 
 /// The raw list `choices` as the caller sees it; none when it is not a list of objects.
@@ -83,57 +72,11 @@ fn is_filled(raw: &[u8]) -> bool {
 }
 
 impl Kind {
-    const fn inner(self) -> &'static str {
+    pub(super) const fn inner(self) -> &'static str {
         match self {
             Self::Delta => "delta",
             Self::Message => "message",
             Self::Text => "text",
-        }
-    }
-}
-
-#[derive(Deserialize)]
-struct Whole<'a> {
-    index: usize,
-    #[serde(borrow)]
-    finish_reason: Text<'a>,
-    #[serde(borrow, default)]
-    message: Option<Fields<Message<'a>>>,
-    #[serde(borrow, default)]
-    text: Option<Text<'a>>,
-}
-
-impl Whole<'_> {
-    fn is(&self, kind: Kind) -> bool {
-        let said = match kind {
-            Kind::Delta => false,
-            Kind::Message => {
-                finish::is_chat(&self.finish_reason.0)
-                    && self.message.as_ref().is_some_and(|message| message.0.is_some())
-            }
-            Kind::Text => finish::is_completion(&self.finish_reason.0) && self.text.is_some(),
-        };
-        said && self.index < MAX_CHOICES
-    }
-}
-
-#[derive(Deserialize)]
-struct Message<'a> {
-    #[serde(borrow, rename = "role")]
-    _role: Text<'a>,
-    #[serde(borrow, default, deserialize_with = "present")]
-    content: Option<Loose<'a>>,
-    #[serde(borrow, default)]
-    tool_calls: Option<&'a RawValue>,
-}
-
-impl Message<'_> {
-    /// There is content, which may be null, or a tool is called instead.
-    fn is_some(&self) -> bool {
-        match &self.content {
-            Some(Loose::Null | Loose::Other | Loose::Text(_)) => true,
-            Some(Loose::Object { .. } | Loose::Whole(_)) => false,
-            None => self.tool_calls.is_some_and(|calls| is_filled(calls.get().as_bytes())),
         }
     }
 }

@@ -27,7 +27,7 @@ impl<'a> Members<'a> {
     pub(crate) fn read(content: Content, bytes: &'a [u8]) -> Option<Self> {
         let entries: Vec<(Cow<'a, str>, Cow<'a, [u8]>)> = match content {
             Content::Json => {
-                let text = std::str::from_utf8(bytes).ok().filter(|text| is_shallow(text.as_bytes()))?;
+                let text = std::str::from_utf8(bytes).ok().filter(|text| is_sound(text.as_bytes()))?;
                 serde_json::from_str::<Entries<'a>>(text).ok()?.0
             }
             Content::Msgpack => msgpack::members(bytes, MAX_MEMBERS)?
@@ -42,9 +42,14 @@ impl<'a> Members<'a> {
         (!repeats).then_some(Self { content, entries })
     }
 
-    /// An object without members.
-    pub(super) const fn empty(content: Content) -> Self {
-        Self { content, entries: Vec::new() }
+    /// How it is written.
+    pub(super) const fn content(&self) -> Content {
+        self.content
+    }
+
+    /// About how many bytes it takes.
+    pub(super) fn size(&self) -> usize {
+        self.entries.iter().map(|(name, value)| name.len() + value.len() + 4).sum()
     }
 
     /// The raw value of a member.
@@ -88,7 +93,7 @@ impl<'a> Members<'a> {
 
     /// Appends the object.
     pub(crate) fn write(&self, out: &mut Vec<u8>) {
-        out.reserve(self.entries.iter().map(|(name, value)| name.len() + value.len() + 4).sum());
+        out.reserve(self.size());
         if self.content == Content::Msgpack {
             msgpack::write_map(self.entries.iter().map(|(name, value)| (name.as_ref(), value.as_ref())), out);
             return;
@@ -122,21 +127,19 @@ pub(super) fn read<'de, T: Deserialize<'de>>(content: Content, bytes: &'de [u8])
     }
 }
 
-/// Whether a JSON text nests no deeper than serde_json reads: raw values are skipped, so its own limit does not see them.
-fn is_shallow(text: &[u8]) -> bool {
+/// Whether a JSON text nests no deeper than serde_json reads and escapes no half of a surrogate pair: raw values are skipped, so its own
+/// checks do not see them.
+fn is_sound(text: &[u8]) -> bool {
     let (mut at, mut depth) = (0, 0_usize);
     while let Some(byte) = text.get(at) {
         match byte {
-            b'"' => {
-                at += 1;
-                while let Some(stop) = text.get(at..).and_then(|rest| memchr::memchr2(b'"', b'\\', rest)) {
-                    at += stop;
-                    if text[at] == b'"' {
-                        break;
-                    }
-                    at += 2;
+            b'"' => match after_string(text, at + 1) {
+                Some(after) => {
+                    at = after;
+                    continue;
                 }
-            }
+                None => return false,
+            },
             b'[' | b'{' => depth += 1,
             b']' | b'}' => depth = depth.saturating_sub(1),
             _ => {}
@@ -147,6 +150,31 @@ fn is_shallow(text: &[u8]) -> bool {
         at += 1;
     }
     true
+}
+
+/// Where the string ends whose first byte stands at `at`.
+fn after_string(text: &[u8], mut at: usize) -> Option<usize> {
+    loop {
+        at += memchr::memchr2(b'"', b'\\', text.get(at..)?)?;
+        if text[at] == b'"' {
+            return Some(at + 1);
+        }
+        at += match escaped_unit(text, at) {
+            None => 2,
+            Some(0xdc00..=0xdfff) => return None,
+            Some(0xd800..=0xdbff) => {
+                escaped_unit(text, at + 6).filter(|unit| (0xdc00..=0xdfff).contains(unit))?;
+                12
+            }
+            Some(_) => 6,
+        };
+    }
+}
+
+/// The UTF-16 code unit that the escape at `at` writes, if it is one of these.
+fn escaped_unit(text: &[u8], at: usize) -> Option<u16> {
+    let digits = text.get(at..at + 6)?.strip_prefix(b"\\u")?;
+    u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
 }
 
 /// A text as JSON, quotes included.

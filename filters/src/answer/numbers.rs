@@ -1,8 +1,7 @@
 //! Which numbers are exact enough to pass on?
 
-use crate::upstream_status::loose::Text;
 use serde::Deserialize;
-use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Unexpected, Visitor};
+use serde::de::{Deserializer, Error, SeqAccess, Unexpected, Visitor};
 use std::fmt;
 
 /// A number that is finite as a 64-bit float.
@@ -27,14 +26,6 @@ impl Vector {
     pub(super) const fn is_empty(self) -> bool {
         matches!(self, Self::Base64(0) | Self::Numbers(0))
     }
-}
-
-/// A list that holds nothing but objects.
-pub(super) struct Objects {
-    /// How many.
-    pub(super) count: usize,
-    /// Whether one of them has a member `error`.
-    pub(super) any_error: bool,
 }
 
 /// A number that is finite as a 32-bit float.
@@ -105,59 +96,5 @@ impl<'de> Visitor<'de> for VectorVisitor {
             count += 1;
         }
         Ok(Vector::Numbers(count))
-    }
-}
-
-impl<'de> Deserialize<'de> for Objects {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_seq(ObjectsVisitor)
-    }
-}
-
-struct ObjectsVisitor;
-
-impl<'de> Visitor<'de> for ObjectsVisitor {
-    type Value = Objects;
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("a list of objects")
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Objects, A::Error> {
-        let mut objects = Objects { count: 0, any_error: false };
-        while let Some(Object { has_error }) = seq.next_element()? {
-            objects.count += 1;
-            objects.any_error |= has_error;
-        }
-        Ok(objects)
-    }
-}
-
-/// An object that is not looked into further.
-struct Object {
-    has_error: bool,
-}
-
-impl<'de> Deserialize<'de> for Object {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(ObjectVisitor)
-    }
-}
-
-struct ObjectVisitor;
-
-impl<'de> Visitor<'de> for ObjectVisitor {
-    type Value = Object;
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("an object")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Object, A::Error> {
-        let mut has_error = false;
-        while let Some((name, IgnoredAny)) = map.next_entry::<Text<'de>, IgnoredAny>()? {
-            has_error |= name.0 == "error";
-        }
-        Ok(Object { has_error })
     }
 }

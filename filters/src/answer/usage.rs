@@ -2,6 +2,7 @@
 //!
 //! Tokens are whole numbers below 2^32 everywhere (contract section 5, "Usage").
 
+use super::writer::Writer;
 use super::{Expected, Fields, Members};
 use serde::Deserialize;
 
@@ -25,8 +26,7 @@ struct PromptDetails {
 impl Generated {
     /// The total, when stated, is the sum, and no more tokens were cached than there were.
     pub(crate) fn is_sound(&self) -> bool {
-        let sum = u64::from(self.prompt_tokens) + u64::from(self.completion_tokens);
-        self.total_tokens.is_none_or(|total| u64::from(total) == sum)
+        self.total_tokens.is_none_or(|total| u64::from(total) == self.total())
             && self.cached_tokens().is_none_or(|cached| cached <= self.prompt_tokens)
     }
 
@@ -38,43 +38,23 @@ impl Generated {
         u64::from(self.completion_tokens) <= most.saturating_mul(choices as u64)
     }
 
+    fn total(&self) -> u64 {
+        u64::from(self.prompt_tokens) + u64::from(self.completion_tokens)
+    }
+
     fn cached_tokens(&self) -> Option<u32> {
         self.prompt_tokens_details.and_then(|Fields(details)| details.cached_tokens)
     }
 
     /// The same usage with nothing beside what is checked.
     pub(crate) fn to_json(self) -> Vec<u8> {
-        let (prompt, completion) = (self.prompt_tokens, self.completion_tokens);
-        let total = u64::from(prompt) + u64::from(completion);
+        let (prompt, completion, total) = (self.prompt_tokens, self.completion_tokens, self.total());
         let cached = self
             .cached_tokens()
             .map(|cached| format!(r#","prompt_tokens_details":{{"cached_tokens":{cached}}}"#))
             .unwrap_or_default();
         format!(r#"{{"prompt_tokens":{prompt},"completion_tokens":{completion},"total_tokens":{total}{cached}}}"#)
             .into_bytes()
-    }
-}
-
-/// Usage of encode, score and extract.
-#[derive(Deserialize)]
-pub(super) struct Native {
-    input_tokens: u32,
-    #[serde(default, rename = "images")]
-    _images: Option<u32>,
-    #[serde(default)]
-    input_tokens_details: Option<Fields<InputDetails>>,
-}
-
-#[derive(Deserialize)]
-struct InputDetails {
-    #[serde(default)]
-    content_tokens: Option<u32>,
-}
-
-impl Native {
-    pub(super) fn is_sound(&self) -> bool {
-        let content = self.input_tokens_details.as_ref().and_then(|Fields(details)| details.content_tokens);
-        content.is_none_or(|content| content <= self.input_tokens)
     }
 }
 
@@ -97,17 +77,46 @@ pub(super) fn embedded_usage(members: &Members<'_>) -> Option<()> {
 }
 
 /// Usage of responses.
-#[derive(Deserialize)]
+#[derive(Clone, Copy, Debug, Deserialize)]
 pub(super) struct Responded {
     input_tokens: u32,
     output_tokens: u32,
     #[serde(default)]
     total_tokens: Option<u32>,
+    #[serde(default)]
+    input_tokens_details: Option<Fields<PromptDetails>>,
 }
 
 impl Responded {
-    pub(super) fn is_sound(&self) -> bool {
-        let sum = u64::from(self.input_tokens) + u64::from(self.output_tokens);
-        self.total_tokens.is_none_or(|total| u64::from(total) == sum)
+    /// The same usage in the words of chat, with the same bounds.
+    pub(super) const fn generated(self) -> Generated {
+        Generated {
+            prompt_tokens: self.input_tokens,
+            completion_tokens: self.output_tokens,
+            total_tokens: self.total_tokens,
+            prompt_tokens_details: self.input_tokens_details,
+        }
+    }
+
+    /// The same usage with nothing beside what is checked.
+    pub(super) fn write(self, writer: &mut Writer) -> Option<()> {
+        let usage = self.generated();
+        writer.object(|writer| {
+            for (name, count) in [
+                ("input_tokens", u64::from(self.input_tokens)),
+                ("output_tokens", u64::from(self.output_tokens)),
+                ("total_tokens", usage.total()),
+            ] {
+                writer.member(name);
+                writer.number(count);
+            }
+            let Some(cached) = usage.cached_tokens() else { return Some(()) };
+            writer.member("input_tokens_details");
+            writer.object(|writer| {
+                writer.member("cached_tokens");
+                writer.number(cached.into());
+                Some(())
+            })
+        })
     }
 }
