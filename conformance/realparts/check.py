@@ -9,11 +9,20 @@ import sys
 import tempfile
 
 import llama_checks
+import llama_to_sie
 import sie_checks
+import sie_to_openai
+import sie_to_sie
 from parts import Process
 from report import Report, expect
 
-SCENES = {"sie": sie_checks, "llama": llama_checks}
+SCENES = {
+    "sie": sie_checks,
+    "llama": llama_checks,
+    "sie-to-sie": sie_to_sie,
+    "sie-to-openai": sie_to_openai,
+    "llama-to-sie": llama_to_sie,
+}
 
 
 def arguments():

@@ -1,5 +1,6 @@
 """Who asks? The real clients, with every answer's head written down on the way."""
 
+import cohere
 import httpx
 import openai
 import sie_sdk
@@ -43,9 +44,16 @@ def openai_at(url):
     return openai.OpenAI(base_url=base, api_key="unused", max_retries=0, http_client=_http(heads, base)), heads
 
 
-def raw(url, path, body):
+def cohere_at(url, version=1):
+    """The Cohere client and the heads it sees; its second version asks /v2/rerank. No retries of its own."""
+    heads = Heads()
+    kind = cohere.Client if version == 1 else cohere.ClientV2
+    return kind(api_key="unused", base_url=url, max_retries=0, httpx_client=_http(heads, url)), heads
+
+
+def raw(url, path, body, accept="application/json"):
     """One plain POST, for looking at bytes."""
-    return httpx.post(f"{url}{path}", json=body, timeout=SECONDS)
+    return httpx.post(f"{url}{path}", json=body, headers={"accept": accept}, timeout=SECONDS)
 
 
 def disclosed(heads, side, upstream=None, reason=None, failure=None):

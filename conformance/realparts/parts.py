@@ -100,17 +100,46 @@ def _listens(port):
         return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
-class SieServer(Process):
-    """A real sie-server on its weightless engine."""
+BEHIND = """
+upstreams:
+  behind:
+    kind: openai
+    base_url: {url}/v1
+    endpoints: [chat]
+    rate_cap: {{requests_per_minute: 6000, max_concurrency: 8}}
+"""
 
-    def __init__(self, name, parts, folder, models, latches=None, preload=()):
+
+def _models(folder, name, behind):
+    """The folder of model files: sie-server refuses parts/talker where no upstream file defines what it names."""
+    if not behind:
+        return HERE / "models"
+    both = folder / f"{name}-models"
+    both.mkdir()
+    for source in (HERE / "models", HERE / "talker_models"):
+        shutil.copytree(source, both, dirs_exist_ok=True)
+    return both
+
+
+def _upstreams(folder, name, behind):
+    file = folder / f"{name}-upstreams.yaml"
+    file.write_text(BEHIND.format(url=behind))
+    return file
+
+
+class SieServer(Process):
+    """A real sie-server on its weightless engine; with `behind`, the model parts/talker chats through that llama-server."""
+
+    def __init__(self, name, parts, folder, models, latches=None, preload=(), behind=None):
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         # A latch holds a load, and so MODEL_LOADING, until the file exists.
         faults = {key: {"load_latch_file": str(file), "latch_timeout_s": 600} for key, file in (latches or {}).items()}
         command = [parts / "python/bin/python", "-m", "sie_server.cli", "serve"]
         command += ["--host", "127.0.0.1", "--port", str(self.port), "--device", "cpu"]
-        command += ["--models-dir", HERE / "models", "--models", ",".join(models), "--no-hf-fallback"]
+        command += ["--models-dir", _models(folder, name, behind), "--models", ",".join(models), "--no-hf-fallback"]
+        if behind:
+            command += ["--upstreams-file", _upstreams(folder, name, behind)]
         if preload:
             command += ["--preload", ",".join(preload)]
         offline = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "HF_HOME": str(folder / "hub")}
@@ -125,13 +154,19 @@ class SieServer(Process):
 
 
 class LlamaServer(Process):
-    """A real llama-server. It listens first and loads then, which is when it answers 503 "Loading model"."""
+    """A real llama-server. It listens first and loads then, which is when it answers 503 "Loading model".
 
-    def __init__(self, name, parts, folder, port, weights=None):
+    `serving` makes it one of embeddings (EMBEDDINGS) or of rerank (RERANK) instead of text.
+    """
+
+    EMBEDDINGS = ("--embeddings", "--pooling", "mean")
+    RERANK = ("--reranking", "--pooling", "rank")
+
+    def __init__(self, name, parts, folder, port, weights=None, serving=()):
         self.port, self.url = port, f"http://127.0.0.1:{port}"
         command = [parts / LLAMA, "-m", weights or parts / WEIGHTS, "--alias", "vendor/smol", "--offline"]
         command += ["--host", "127.0.0.1", "--port", str(port), "--device", "none", "-c", "2048", "-t", "2", "-np", "1"]
-        command += ["--no-cache-prompt", "--no-warmup", "--no-ui"]
+        command += ["--no-cache-prompt", "--no-warmup", "--no-ui", *serving]
         super().__init__(name, command, folder)
 
     def until_loading(self):
