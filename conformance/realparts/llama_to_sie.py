@@ -33,7 +33,9 @@ routing = {{ policy = "fallback", fallback_profile = "remote" }}
 
 [models."parts/hosted-numbers"]
 remote_backed = true
-tasks = {{ encode = {{ dense = {{ dim = 20 }}, sparse = {{ dim = 100 }}, multivector = {{ dim = 12 }} }}, score = {{}}, extract = {{}} }}
+tasks.encode = {{ dense = {{ dim = 20 }}, sparse = {{ dim = 100 }}, multivector = {{ dim = 12 }} }}
+tasks.score = {{}}
+tasks.extract = {{}}
 max_sequence_length = 512
 profiles.default = {{ upstream = "second", upstream_model = "parts/numbers" }}
 routing = {{ policy = "remote_only" }}
@@ -47,7 +49,8 @@ class Scene:
     def __init__(self, parts, folder, binary):
         self._parts, self._folder, self._port = parts, folder, free_port()
         self.behind = LlamaServer("llama-behind", parts, folder, free_port())
-        self.upstream = SieServer("sie-upstream", parts, folder, WARM, preload=WARM, behind=self.behind.url)
+        behind = {"behind": (self.behind.url, ["chat"])}
+        self.upstream = SieServer("sie-upstream", parts, folder, WARM, preload=WARM, upstreams=behind)
         written = CONFIGURATION.format(local=f"http://127.0.0.1:{self._port}", upstream=self.upstream.url)
         self.spillway = Spillway("spillway-llama-to-sie", binary, folder, written)
         self._weights = None
@@ -103,7 +106,7 @@ def _text(chat, writer):
 def _numbers(vectors, numbers):
     return [
         ("sie-sdk encode of all three, in every dtype", vectors.encode, numbers, vectors.OUTPUTS),
-        ("encode as JSON", vectors.encode_json, numbers),
+        ("encode as JSON", vectors.encode_json, numbers, vectors.OUTPUTS),
         ("OpenAI embeddings, base64 and floats", vectors.embeddings, numbers),
         ("sie-sdk score", vectors.score, numbers),
         ("sie-sdk extract", vectors.extract, numbers),

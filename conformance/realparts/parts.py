@@ -100,46 +100,32 @@ def _listens(port):
         return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
-BEHIND = """
-upstreams:
-  behind:
-    kind: openai
-    base_url: {url}/v1
-    endpoints: [chat]
-    rate_cap: {{requests_per_minute: 6000, max_concurrency: 8}}
-"""
-
-
-def _models(folder, name, behind):
-    """The folder of model files: sie-server refuses parts/talker where no upstream file defines what it names."""
-    if not behind:
-        return HERE / "models"
-    both = folder / f"{name}-models"
-    both.mkdir()
-    for source in (HERE / "models", HERE / "talker_models"):
-        shutil.copytree(source, both, dirs_exist_ok=True)
-    return both
-
-
-def _upstreams(folder, name, behind):
+def _upstreams(folder, name, upstreams):
+    """sie-server's own file of upstreams: name to URL and endpoints, all of OpenAI's protocol."""
     file = folder / f"{name}-upstreams.yaml"
-    file.write_text(BEHIND.format(url=behind))
+    cap = {"requests_per_minute": 6000, "max_concurrency": 8}
+    entries = {
+        each: {"kind": "openai", "base_url": f"{url}/v1", "endpoints": endpoints, "rate_cap": cap}
+        for each, (url, endpoints) in upstreams.items()
+    }
+    # JSON is YAML.
+    file.write_text(json.dumps({"upstreams": entries}))
     return file
 
 
 class SieServer(Process):
-    """A real sie-server on its weightless engine; with `behind`, the model parts/talker chats through that llama-server."""
+    """A real sie-server on its weightless engine. Its remote models stand on `upstreams`, name to URL and endpoints."""
 
-    def __init__(self, name, parts, folder, models, latches=None, preload=(), behind=None):
+    def __init__(self, name, parts, folder, models, latches=None, preload=(), upstreams=None):
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         # A latch holds a load, and so MODEL_LOADING, until the file exists.
         faults = {key: {"load_latch_file": str(file), "latch_timeout_s": 600} for key, file in (latches or {}).items()}
         command = [parts / "python/bin/python", "-m", "sie_server.cli", "serve"]
         command += ["--host", "127.0.0.1", "--port", str(self.port), "--device", "cpu"]
-        command += ["--models-dir", _models(folder, name, behind), "--models", ",".join(models), "--no-hf-fallback"]
-        if behind:
-            command += ["--upstreams-file", _upstreams(folder, name, behind)]
+        command += ["--models-dir", HERE / "models", "--models", ",".join(models), "--no-hf-fallback"]
+        if upstreams:
+            command += ["--upstreams-file", _upstreams(folder, name, upstreams)]
         if preload:
             command += ["--preload", ",".join(preload)]
         offline = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "HF_HOME": str(folder / "hub")}

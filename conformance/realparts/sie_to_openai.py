@@ -1,12 +1,15 @@
 """SIE in front, OpenAI-compatible upstreams behind: is what SIE's clients get what the upstream said, in SIE's words?
 
 The local engine is a sie-server whose loads stay latched. The upstreams are three real llama-servers (text, embeddings,
-rerank) and a scripted one for what no engine here does.
+rerank) and a scripted one for what no engine here does. sie-server can reach the same upstreams by itself (its mirror
+models), so Spillway's translation is also held against sie-server's own.
 """
 
 import clients
+import refusal_checks
 import scripted_upstream
 import text_checks
+import validation_checks
 import vectors_checks
 from pair import Pair, listed
 from parts import LlamaServer, SieServer, Spillway, free_port
@@ -46,6 +49,12 @@ tasks = {{ generate = {{ context_length = 2048, max_output_tokens = 256 }} }}
 profiles.remote = {{ upstream = "text", upstream_model = "vendor/smol" }}
 routing = {{ policy = "fallback", fallback_profile = "remote" }}
 
+[models."parts/hosted-text"]
+remote_backed = true
+tasks = {{ generate = {{ context_length = 2048, max_output_tokens = 256 }} }}
+profiles.default = {{ upstream = "text", upstream_model = "vendor/smol" }}
+routing = {{ policy = "remote_only" }}
+
 [models."parts/hosted-vectors"]
 remote_backed = true
 tasks = {{ encode = {{ dense = {{ dim = 576 }} }} }}
@@ -66,12 +75,20 @@ routing = {{ policy = "remote_only" }}
 """
 
 
+ENDPOINTS = {
+    "text": ["chat", "completions"],
+    "vectors": ["embeddings"],
+    "ranks": ["rerank"],
+    "scripted": ["embeddings", "rerank"],
+}
+MIRRORS = [f"parts/mirror-{name}" for name in ENDPOINTS]
+
+
 class Scene:
     """A cold sie-server, three llama-servers, the scripted upstream, and Spillway."""
 
     def __init__(self, parts, folder, binary):
         self.latch = folder / "writer.open"
-        self.local = SieServer("sie-local", parts, folder, ["parts/writer"], latches={"writer": self.latch})
         kinds = {"text": (), "vectors": LlamaServer.EMBEDDINGS, "ranks": LlamaServer.RERANK}
         self.llamas = {
             name: LlamaServer(f"llama-{name}", parts, folder, free_port(), serving=serving)
@@ -79,6 +96,9 @@ class Scene:
         }
         self.scripted = scripted_upstream.ScriptedUpstream()
         urls = {name: llama.url for name, llama in self.llamas.items()}
+        known = {name: (self.url_of(name), endpoints) for name, endpoints in ENDPOINTS.items()}
+        models = ["parts/writer", *MIRRORS]
+        self.local = SieServer("sie-local", parts, folder, models, {"writer": self.latch}, MIRRORS, upstreams=known)
         written = CONFIGURATION.format(
             local=self.local.url, scripted=self.scripted.url, width=scripted_upstream.WIDTH, **urls
         )
@@ -93,10 +113,21 @@ class Scene:
         self.latch.touch()
         self.scripted.close()
 
+    def url_of(self, upstream):
+        return self.scripted.url if upstream == "scripted" else self.llamas[upstream].url
+
     def pair(self, model, upstream, reason=None):
-        url = self.scripted.url if upstream == "scripted" else self.llamas[upstream].url
+        """Through Spillway, and the upstream itself."""
         name = "vendor/scripted" if upstream == "scripted" else "vendor/smol"
-        return Pair(self.spillway.url, model, url, name, upstream, reason, kind="openai")
+        return Pair(self.spillway.url, model, self.url_of(upstream), name, upstream, reason, kind="openai")
+
+    def mirror(self, model, upstream):
+        """Through Spillway, and sie-server's own way to the same upstream."""
+        return Pair(self.spillway.url, model, self.local.url, f"parts/mirror-{upstream}", upstream)
+
+    def stop_llamas(self):
+        for llama in self.llamas.values():
+            llama.stop()
 
 
 def checks(scene):
@@ -113,7 +144,7 @@ def checks(scene):
         ("OpenAI and sie-sdk chat by llama-server", text_checks.chat, writer),
         ("OpenAI and sie-sdk chat by llama-server, streamed", text_checks.streamed_chat, writer),
         ("sie-sdk encode by llama-server's embeddings, in every dtype", vectors_checks.encode, vectors, ["dense"]),
-        ("encode as JSON by llama-server's embeddings", vectors_checks.encode_json, vectors),
+        ("encode as JSON by llama-server's embeddings", vectors_checks.encode_json, vectors, ["dense"]),
         ("sie-sdk encode of 70 items by llama-server's embeddings", vectors_checks.encode_many, vectors),
         ("OpenAI embeddings by llama-server, base64 and floats", vectors_checks.embeddings, vectors),
         ("sie-sdk score by llama-server's rerank", vectors_checks.score, ranks),
@@ -129,6 +160,46 @@ def checks(scene):
         *listed(found),
         ("64 items are one upstream request (scripted upstream)", one_request),
         ("no header of the caller reaches an upstream (scripted upstream)", no_caller_header),
+        *listed(_mirrored(scene), "as sie-server itself translates: "),
+        ('remote="forbid" on a remote_only model, by sie-sdk and the OpenAI client', lambda _scene: refusal_checks.forbidden(vectors)),
+        ("the llama-servers go away", Scene.stop_llamas),
+        *listed(_gone(scene), "as sie-server itself refuses: "),
+    ]
+
+
+def _mirrored(scene):
+    """The same checks, with sie-server's own remote profiles in the place of the upstream."""
+    text, vectors = scene.mirror("parts/hosted-text", "text"), scene.mirror("parts/hosted-vectors", "vectors")
+    ranks, scripted = scene.mirror("parts/hosted-ranks", "ranks"), scene.mirror("parts/scripted", "scripted")
+    return [
+        ("generate", text_checks.generate, text),
+        ("stream_generate", text_checks.stream_generate, text),
+        ("completions", text_checks.completions, text),
+        ("responses", text_checks.responses, text),
+        ("chat", text_checks.chat, text),
+        ("chat, streamed", text_checks.streamed_chat, text),
+        ("encode", vectors_checks.encode, vectors, ["dense"]),
+        ("embeddings", vectors_checks.embeddings, vectors),
+        ("score", vectors_checks.score, ranks),
+        ("encode (scripted upstream)", vectors_checks.encode, scripted, ["dense"]),
+        ("encode as JSON (scripted upstream)", vectors_checks.encode_json, scripted, ["dense"]),
+        ("score (scripted upstream)", vectors_checks.score, scripted),
+        ("rerank (scripted upstream)", vectors_checks.rerank, scripted, 1),
+        ("bad bodies of generate", validation_checks.alike, text, "generate"),
+        ("bad bodies of chat", validation_checks.alike, text, "chat"),
+        ("bad bodies of encode", validation_checks.alike, scripted, "encode"),
+        ("bad bodies of score", validation_checks.alike, scripted, "score"),
+    ]
+
+
+def _gone(scene):
+    text, vectors = scene.mirror("parts/hosted-text", "text"), scene.mirror("parts/hosted-vectors", "vectors")
+    ranks = scene.mirror("parts/hosted-ranks", "ranks")
+    return [
+        ("generate, completions, responses", refusal_checks.as_sie_refuses, text, ["generate", "completions", "responses"]),
+        ("chat", refusal_checks.as_sie_refuses, text, ["chat"]),
+        ("encode, embeddings", refusal_checks.as_sie_refuses, vectors, ["encode", "embeddings"]),
+        ("score, rerank", refusal_checks.as_sie_refuses, ranks, ["score", "rerank"]),
     ]
 
 

@@ -39,7 +39,9 @@ routing = {{ policy = "fallback", fallback_profile = "remote" }}
 
 [models."parts/hosted-numbers"]
 remote_backed = true
-tasks = {{ encode = {{ dense = {{ dim = 20 }}, sparse = {{ dim = 100 }}, multivector = {{ dim = 12 }} }}, score = {{}}, extract = {{}} }}
+tasks.encode = {{ dense = {{ dim = 20 }}, sparse = {{ dim = 100 }}, multivector = {{ dim = 12 }} }}
+tasks.score = {{}}
+tasks.extract = {{}}
 max_sequence_length = 512
 profiles.default = {{ upstream = "second", upstream_model = "parts/numbers" }}
 routing = {{ policy = "remote_only" }}
@@ -57,7 +59,9 @@ profiles.default = {{ upstream = "second", upstream_model = "parts/talker" }}
 routing = {{ policy = "remote_only" }}
 
 [models."parts/numbers"]
-tasks = {{ encode = {{ dense = {{ dim = 20 }}, sparse = {{ dim = 100 }}, multivector = {{ dim = 12 }} }}, score = {{}}, extract = {{}} }}
+tasks.encode = {{ dense = {{ dim = 20 }}, sparse = {{ dim = 100 }}, multivector = {{ dim = 12 }} }}
+tasks.score = {{}}
+tasks.extract = {{}}
 max_sequence_length = 512
 profiles.default = {{}}
 profiles.remote = {{ upstream = "second", upstream_model = "parts/numbers" }}
@@ -73,7 +77,8 @@ class Scene:
         self.latches = {model.rpartition("/")[2]: folder / f"{model.rpartition('/')[2]}.open" for model in COLD}
         self.behind = LlamaServer("llama-behind", parts, folder, free_port())
         self.local = SieServer("sie-local", parts, folder, COLD, latches=self.latches)
-        self.upstream = SieServer("sie-upstream", parts, folder, WARM, preload=WARM, behind=self.behind.url)
+        behind = {"behind": (self.behind.url, ["chat"])}
+        self.upstream = SieServer("sie-upstream", parts, folder, WARM, preload=WARM, upstreams=behind)
         written = CONFIGURATION.format(local=self.local.url, upstream=self.upstream.url)
         self.spillway = Spillway("spillway-sie-to-sie", binary, folder, written)
 
@@ -112,7 +117,7 @@ def checks(scene):
         ("remote_only: sie-sdk encode of multivectors, in every dtype", vectors.encode, numbers, ["multivector"]),
         ("remote_only: sie-sdk encode of all three", vectors.encode, numbers, vectors.OUTPUTS),
         ("remote_only: sie-sdk encode of 70 items and of one", vectors.encode_many, numbers),
-        ("remote_only: encode as JSON", vectors.encode_json, numbers),
+        ("remote_only: encode as JSON", vectors.encode_json, numbers, vectors.OUTPUTS),
         ("remote_only: OpenAI embeddings, base64 and floats", vectors.embeddings, numbers),
         ("remote_only: sie-sdk score", vectors.score, numbers),
         ("remote_only: Cohere rerank v1", vectors.rerank, numbers, 1),

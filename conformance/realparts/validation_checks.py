@@ -69,8 +69,6 @@ CHANGES = {
         *({"params": {"output_types": value}} for value in ([], ["x"], "dense", [1], ["dense", "dense"])),
         *({"params": {"output_dtype": value}} for value in (1, "bogus")),
         *({"params": {"options": {"overflow_policy": value}}} for value in ("nope", 1, "error")),
-        {"params": {"options": {"profile": "nope"}}},
-        {"params": {"options": {"profile": ""}}},
     ],
     "score": [
         *_ITEMS,
