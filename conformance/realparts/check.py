@@ -41,7 +41,7 @@ def play(module, report, parts, folder, binary):
         scene = module.Scene(parts, folder, binary)
         cleanup.callback(scene.close)
         failed_before = report.failed
-        report.check("engines and sidecar are up", scene.until_ready, seconds=150)
+        report.check("engines and sidecar are up", scene.until_ready, seconds=240)
         if report.failed == failed_before:
             for what, prove in module.checks(scene):
                 report.check(what, prove, scene)

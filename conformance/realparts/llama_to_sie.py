@@ -1,4 +1,4 @@
-"""llama-server in front, SIE as the upstream: is the engine's cold start bridged, and does SIE's own API work beside it?
+"""llama-server in front, SIE as the upstream: is the cold start bridged, and does SIE's own API work beside it?
 
 The local engine is first not there (connection refused), then loading (503 "Loading model"). The upstream is a ready
 sie-server, its chat model standing on a llama-server of its own.
@@ -113,4 +113,3 @@ def _numbers(vectors, numbers):
         ("Cohere rerank v1", vectors.rerank, numbers, 1),
         ("Cohere rerank v2", vectors.rerank, numbers, 2),
     ]
-

@@ -132,7 +132,7 @@ class SieServer(Process):
         super().__init__(name, command, folder, {**offline, "SIE_FAKE_FAULTS": json.dumps(faults)})
 
     def until_ready(self):
-        return self.ready_when(lambda: _status(f"{self.url}/readyz") == 200, 60)
+        return self.ready_when(lambda: _status(f"{self.url}/readyz") == 200, 120)
 
     def posts(self):
         """How many POSTs this server has answered, by its own access log."""

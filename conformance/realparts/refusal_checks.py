@@ -1,4 +1,4 @@
-"""What does a caller see when the only side that has a model cannot serve? The same as from a sie-server that stands alone."""
+"""What does a caller see when the only side that has a model cannot serve? What sie-server alone would say."""
 
 import openai
 import sie_sdk.client.errors
@@ -10,7 +10,7 @@ from validation_checks import GOOD, PATHS, verdict
 
 
 def as_sie_refuses(pair, surfaces):
-    """With the upstream gone: status, code and Retry-After of every surface are those of sie-server's own remote profile."""
+    """With the upstream gone: status, code and Retry-After are those of sie-server's own remote profile."""
     for surface in surfaces:
         answers = []
         for url, model in ((pair.through, pair.model), (pair.direct, pair.upstream_model)):

@@ -1,7 +1,7 @@
 """An OpenAI-shaped upstream that no engine here can play: answers computed from the texts, in awkward but legal forms.
 
-The weights of the stage rank every document alike, and real engines honour base64. This one gives each document a score of
-its own, answers out of order, and sends floats whatever was asked.
+The weights of the stage rank every document alike, and real engines honour base64. This one gives each document a
+score of its own, answers out of order, and sends floats whatever was asked.
 """
 
 import hashlib
@@ -29,13 +29,24 @@ def _embeddings(body):
     rows = [{"object": "embedding", "index": index, "embedding": vector_of(text)} for index, text in enumerate(texts)]
     tokens = sum(map(len, texts))
     usage = {"prompt_tokens": tokens, "total_tokens": tokens}
-    return {"object": "list", "model": "whatever-it-likes", "data": rows[::-1], "usage": usage, "extra": {"ignored": True}}
+    return {
+        "object": "list",
+        "model": "whatever-it-likes",
+        "data": rows[::-1],
+        "usage": usage,
+        "extra": {"ignored": True},
+    }
 
 
 def _rerank(body):
     documents = body["documents"]
     rows = [{"index": index, "relevance_score": score_of(body["query"], text)} for index, text in enumerate(documents)]
-    return {"id": "r-1", "model": "whatever-it-likes", "results": rows, "usage": {"total_tokens": sum(map(len, documents))}}
+    return {
+        "id": "r-1",
+        "model": "whatever-it-likes",
+        "results": rows,
+        "usage": {"total_tokens": sum(map(len, documents))},
+    }
 
 
 class ScriptedUpstream:

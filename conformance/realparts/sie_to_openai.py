@@ -161,7 +161,10 @@ def checks(scene):
         ("64 items are one upstream request (scripted upstream)", one_request),
         ("no header of the caller reaches an upstream (scripted upstream)", no_caller_header),
         *listed(_mirrored(scene), "as sie-server itself translates: "),
-        ('remote="forbid" on a remote_only model, by sie-sdk and the OpenAI client', lambda _scene: refusal_checks.forbidden(vectors)),
+        (
+            'remote="forbid" on a remote_only model, by sie-sdk and the OpenAI client',
+            lambda _scene: refusal_checks.forbidden(vectors),
+        ),
         ("the llama-servers go away", Scene.stop_llamas),
         *listed(_gone(scene), "as sie-server itself refuses: "),
     ]
@@ -196,7 +199,12 @@ def _gone(scene):
     text, vectors = scene.mirror("parts/hosted-text", "text"), scene.mirror("parts/hosted-vectors", "vectors")
     ranks = scene.mirror("parts/hosted-ranks", "ranks")
     return [
-        ("generate, completions, responses", refusal_checks.as_sie_refuses, text, ["generate", "completions", "responses"]),
+        (
+            "generate, completions, responses",
+            refusal_checks.as_sie_refuses,
+            text,
+            ["generate", "completions", "responses"],
+        ),
         ("chat", refusal_checks.as_sie_refuses, text, ["chat"]),
         ("encode, embeddings", refusal_checks.as_sie_refuses, vectors, ["encode", "embeddings"]),
         ("score, rerank", refusal_checks.as_sie_refuses, ranks, ["score", "rerank"]),

@@ -1,7 +1,7 @@
 """SIE in front, SIE as the upstream: is every surface the same through the bridge?
 
-The local engine holds its loads behind latches that stay shut, so it refuses whatever it is asked. The upstream is a second,
-ready sie-server; its chat model stands on a real llama-server.
+The local engine holds its loads behind latches that stay shut, so it refuses whatever it is asked. The upstream is a
+second, ready sie-server; its chat model stands on a real llama-server.
 """
 
 import clients
@@ -127,7 +127,11 @@ def checks(scene):
         ("named remote profile: Cohere rerank v1", vectors.rerank, named, 1),
         ("named remote profile: OpenAI embeddings", vectors.embeddings, named),
     ]
-    return [*listed(found), *listed(_validation(scene), "judged as sie-server does: "), ("options.profile names the remote profile: sie-sdk encode and score", by_option)]
+    return [
+        *listed(found),
+        *listed(_validation(scene), "judged as sie-server does: "),
+        ("options.profile names the remote profile: sie-sdk encode and score", by_option),
+    ]
 
 
 def _validation(scene):

@@ -1,7 +1,7 @@
 """Does text survive the bridge? What the real clients make of it, through it and without it.
 
-Each check takes a `Pair`. Decoding is greedy, so the same prompt gives the same text. Where the upstream speaks OpenAI's
-protocol only, the native results are compared with its completions.
+Each check takes a `Pair`. Decoding is greedy, so the same prompt gives the same text. Where the upstream speaks
+OpenAI's protocol only, the native results are compared with its completions.
 """
 
 import clients
@@ -105,7 +105,11 @@ def chat(pair):
     got = through.chat.completions.create(model=pair.model, messages=ASK, max_tokens=12, **GREEDY)
     choice = got.choices[0]
     same((choice.message.content, choice.finish_reason, _counts(got.usage)), wanted, "text, end and usage")
-    same((choice.message.role, got.model, got.object), ("assistant", pair.model, "chat.completion"), "role, model, object")
+    same(
+        (choice.message.role, got.model, got.object),
+        ("assistant", pair.model, "chat.completion"),
+        "role, model, object",
+    )
     pair.disclosed(heads)
     client, heads = clients.sie(pair.through)
     answer = client.chat_completions(pair.model, ASK, max_tokens=12, **GREEDY, **AT_ONCE)

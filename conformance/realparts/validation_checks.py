@@ -1,7 +1,7 @@
 """Does Spillway reject what SIE rejects, and in SIE's words? Its own validation beside a real sie-server's.
 
-Every body goes to a remote_only model through Spillway, where no engine sees it, and to the upstream itself. Status, code
-and field have to be the same; messages are free text.
+Every body goes to a remote_only model through Spillway, where no engine sees it, and to the upstream itself. Status,
+code and field have to be the same; messages are free text.
 """
 
 import clients
@@ -75,7 +75,7 @@ CHANGES = {
         *({"query": value} for value in (..., None, "q", [], {"text": 1}, {"text": LONG})),
         {"items": [{"text": "a"}] * 1001},
         *({"instruction": value} for value in (1, [])),
-        *({"options": value} for value in ([], "x", {"instruction": 1}, {"profile": "nope"})),
+        *({"options": value} for value in ([], "x", {"instruction": 1})),
     ],
     "extract": [
         *_ITEMS,
@@ -91,16 +91,22 @@ CHANGES = {
         *({"max_new_tokens": value} for value in (..., 0, -1, 1.0, True, "4", 512, 513)),
         *({"stop": value} for value in ("x", [""], [1], {})),
         *({"stream": value} for value in (1, "x")),
-        *({"logit_bias": value} for value in ([], {"a": 1}, {"1": 101}, {"1": "1"}, dict.fromkeys(map(str, range(1025)), 1))),
+        *(
+            {"logit_bias": value}
+            for value in ([], {"a": 1}, {"1": 101}, {"1": "1"}, dict.fromkeys(map(str, range(1025)), 1))
+        ),
         *({"logprobs": True, "stream": False}, {"logprobs": 1, "stream": True}, {"top_logprobs": 3, "stream": True}),
         {"logprobs": True, "top_logprobs": 21, "stream": True},
         *({name: 1} for name in ("routing_key", "prompt_cache_key", "safety_identifier", "top_k", "model", "zz")),
         {"zz": 1, "aa": 1},
         {"images": [{"data": "AAAA"}]},
-        *({"images": value} for value in ([], "x", [{}], [{"data": "%"}], [{"data": "AB=="}], [{"data": "AAAA", "zz": 1}])),
+        *(
+            {"images": value}
+            for value in ([], "x", [{}], [{"data": "%"}], [{"data": "AB=="}], [{"data": "AAAA", "zz": 1}])
+        ),
         *({"grammar": value} for value in (1, {}, {"regex": "a", "ebnf": "b"}, {"regex": 1}, {"regex": "a", "zz": 1})),
         *({"grammar": {"json_schema": value}} for value in (1, {"if": {}}, {"$ref": "http://x/"}, _deep(17))),
-        *({"options": value} for value in ([], {"zz": 1}, {"profile": "x"}, {"default_sampling": []})),
+        *({"options": value} for value in ([], {"zz": 1}, {"default_sampling": []})),
     ],
     "completions": [
         *_SAMPLING,
@@ -126,8 +132,15 @@ CHANGES = {
         *_SAMPLING,
         *_PENALTIES,
         *({"messages": value} for value in (..., [], "x", [1], [{"role": "x", "content": "a"}], [{"role": "user"}])),
-        *({"messages": [{"role": "user", "content": value}]} for value in (1, [1], [{"type": "text"}], [{"type": "zz"}])),
-        {"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}]}]},
+        *(
+            {"messages": [{"role": "user", "content": value}]}
+            for value in (1, [1], [{"type": "text"}], [{"type": "zz"}])
+        ),
+        {
+            "messages": [
+                {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}]}
+            ]
+        },
         {"messages": [*HELLO, {"role": "tool", "content": "x"}]},
         {"messages": [{"role": "user", "content": "x", "tool_call_id": "1"}]},
         *({name: value} for name in ("max_tokens", "max_completion_tokens") for value in (0, 1.0, "4", 257)),
@@ -138,10 +151,16 @@ CHANGES = {
         *({"stop": value} for value in (1, [1])),
         *({"logit_bias": value} for value in ([], {"a": 1}, {"1": 101})),
         *({"logprobs": 1}, {"top_logprobs": 3}, {"logprobs": True, "top_logprobs": 21}),
-        *({name: 1} for name in ("user", "safety_identifier", "schema_in_prompt", "include_reasoning", "parallel_tool_calls")),
+        *(
+            {name: 1}
+            for name in ("user", "safety_identifier", "schema_in_prompt", "include_reasoning", "parallel_tool_calls")
+        ),
         *({"response_format": 1}, {"chat_template_kwargs": 1}, {"chat_template_kwargs": {"zz": 1}}),
         *({"tools": value} for value in ("x", [1], [{"type": "function"}], [TOOL] * 65)),
-        *({"tools": [TOOL], "tool_choice": value} for value in ("x", 1, {"type": "function", "function": {"name": "g"}})),
+        *(
+            {"tools": [TOOL], "tool_choice": value}
+            for value in ("x", 1, {"type": "function", "function": {"name": "g"}})
+        ),
         {"tool_choice": "required"},
         *({"stream_options": value} for value in ([], {"zz": 1}, {"include_usage": 1})),
         *({name: None} for name in ("zz", "functions", "best_of", "metadata", "reasoning_effort", "min_p")),
@@ -149,10 +168,13 @@ CHANGES = {
     ],
     "rerank": [
         *({"query": value} for value in (..., "", " ", 1, LONG)),
-        *({"documents": value} for value in (..., [], "x", [""], [" "], [1], ["a"] * 1001, [{"text": "a"}], ["a", LONG])),
+        *(
+            {"documents": value}
+            for value in (..., [], "x", [""], [" "], [1], ["a"] * 1001, [{"text": "a"}], ["a", LONG])
+        ),
         *({"top_n": value} for value in (0, -1, 1.0, True, "1")),
         *({"return_documents": value} for value in (1, "x", None)),
-        *({"options": value} for value in ([], {"profile": "nope"}, {"overflow_policy": "nope"})),
+        *({"options": value} for value in ([], {"overflow_policy": "nope"})),
         *({name: 1} for name in ("zz", "max_chunks_per_doc", "rank_fields", "instruction")),
     ],
     "embeddings": [
@@ -195,4 +217,6 @@ def alike(pair, surface):
         if got != wanted:
             different.append(f"{str(change)[:110]}: got {got}, wanted {wanted}")
     if different:
-        raise Mismatch("\n".join([f"{len(different)} of {len(CHANGES[surface]) + 1} are judged differently", *different]))
+        raise Mismatch(
+            "\n".join([f"{len(different)} of {len(CHANGES[surface]) + 1} are judged differently", *different])
+        )

@@ -32,7 +32,7 @@ def floats_of(pair, texts):
 
 
 def in_dtype(vector, dtype):
-    """What SIE makes of a float vector: symmetric int8, linear uint8 over the vector's own range, or its signs packed."""
+    """What SIE makes of a float vector: symmetric int8, uint8 over the vector's own range, or its signs packed."""
     if dtype == "int8":
         return numpy.round(vector / (numpy.abs(vector).max() or numpy.float32(1)) * 127).astype(numpy.int8)
     if dtype == "uint8":
@@ -71,7 +71,11 @@ def encode_many(pair):
     """sie-sdk encode of more items than fit one default batch, one bare item, and empty text."""
     through, heads = clients.sie(pair.through)
     items = [{"id": f"{index}", "text": f"text {index}"} for index in range(70)]
-    same(plain(through.encode(pair.model, items, provision_timeout_s=30)), _wanted_encode(pair, items, ["dense"], "float32"), "70 results")
+    same(
+        plain(through.encode(pair.model, items, provision_timeout_s=30)),
+        _wanted_encode(pair, items, ["dense"], "float32"),
+        "70 results",
+    )
     one = through.encode(pair.model, {"text": WORDS[0]}, **AT_ONCE)
     same([plain(one)], _wanted_encode(pair, [{"text": WORDS[0]}], ["dense"], "float32"), "a bare item's result")
     pair.disclosed(heads)
@@ -107,7 +111,11 @@ def embeddings(pair, texts=WORDS):
         same((got.usage.prompt_tokens, got.usage.total_tokens), (tokens, tokens), "usage")
         pair.disclosed(heads)
     single = through.embeddings.create(model=pair.model, input=texts[0])
-    same(numpy.array(single.data[0].embedding, dtype=numpy.float32).tolist(), wanted[0].tolist(), "a single text's vector")
+    same(
+        numpy.array(single.data[0].embedding, dtype=numpy.float32).tolist(),
+        wanted[0].tolist(),
+        "a single text's vector",
+    )
 
 
 def ranking_of(pair, query, documents, **options):
@@ -116,7 +124,8 @@ def ranking_of(pair, query, documents, **options):
     answer = clients.raw(pair.direct, "/v1/rerank", body).json()
     found = [(row["index"], row["relevance_score"]) for row in answer["results"]]
     usage = answer.get("usage") or {}
-    return sorted(found, key=lambda row: (-row[1], row[0])), next((usage[name] for name in TOKENS if name in usage), None)
+    tokens = next((usage[name] for name in TOKENS if name in usage), None)
+    return sorted(found, key=lambda row: (-row[1], row[0])), tokens
 
 
 def score(pair):
