@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The real-parts stage: Spillway between real clients (sie-sdk, the OpenAI client) and real engines (sie-server,
-# llama-server). Installs the parts, then proves the promises of check.py.
+# The real-parts stage: Spillway between real clients (sie-sdk, the OpenAI client, the Cohere client) and real engines
+# (sie-server, llama-server). Installs the parts, then proves the promises of check.py.
 #
 #   run.sh [SPILLWAY]     SPILLWAY is the binary to test; default: the newest in target/{dist,release,debug}, else it is built
 #

@@ -4,13 +4,14 @@ The local engine holds its loads behind latches that stay shut, so it refuses wh
 second, ready sie-server; its chat model stands on a real llama-server.
 """
 
+import audio_checks
 import clients
 import text_checks
 import validation_checks
 import vectors_checks
 from pair import Pair, listed, plain
 from parts import LlamaServer, SieServer, Spillway, free_port
-from report import same
+from report import expect, same
 
 CONFIGURATION = """
 [engine]
@@ -36,6 +37,17 @@ routing = {{ policy = "fallback", fallback_profile = "remote" }}
 tasks = {{ extract = {{}} }}
 profiles.remote = {{ upstream = "second", upstream_model = "parts/reader" }}
 routing = {{ policy = "fallback", fallback_profile = "remote" }}
+
+[models."parts/ears"]
+tasks = {{ transcribe = {{}}, extract = {{}} }}
+profiles.remote = {{ upstream = "second", upstream_model = "parts/ears" }}
+routing = {{ policy = "fallback", fallback_profile = "remote" }}
+
+[models."parts/hosted-ears"]
+remote_backed = true
+tasks = {{ transcribe = {{}}, extract = {{}} }}
+profiles.default = {{ upstream = "second", upstream_model = "parts/ears" }}
+routing = {{ policy = "remote_only" }}
 
 [models."parts/hosted-numbers"]
 remote_backed = true
@@ -66,8 +78,8 @@ max_sequence_length = 512
 profiles.default = {{}}
 profiles.remote = {{ upstream = "second", upstream_model = "parts/numbers" }}
 """
-COLD = ["parts/writer", "parts/late", "parts/reader"]
-WARM = ["parts/writer", "parts/reader", "parts/numbers", "parts/talker"]
+COLD = ["parts/writer", "parts/late", "parts/reader", "parts/ears"]
+WARM = ["parts/writer", "parts/reader", "parts/numbers", "parts/ears", "parts/talker"]
 
 
 class Scene:
@@ -99,6 +111,8 @@ def checks(scene):
     writer = scene.pair("parts/writer", "parts/writer", "model_loading")
     talker = scene.pair("parts/late", "parts/talker", "model_loading")
     reader = scene.pair("parts/reader", "parts/reader", "model_loading")
+    ears = scene.pair("parts/ears", "parts/ears", "model_loading")
+    hosted_ears = scene.pair("parts/hosted-ears", "parts/ears")
     numbers = scene.pair("parts/hosted-numbers", "parts/numbers")
     named = scene.pair("parts/numbers:remote", "parts/numbers")
     text, vectors = text_checks, vectors_checks
@@ -111,6 +125,8 @@ def checks(scene):
         ("OpenAI and sie-sdk chat", text.chat, talker),
         ("OpenAI and sie-sdk chat, streamed", text.streamed_chat, talker),
         ("sie-sdk extract", vectors.extract, reader),
+        ("OpenAI audio transcriptions", audio_checks.transcriptions, ears),
+        ("remote_only: OpenAI audio transcriptions", audio_checks.transcriptions, hosted_ears),
         ("remote_only: sie-sdk extract", vectors.extract, numbers),
         ("remote_only: sie-sdk encode of dense, in every dtype", vectors.encode, numbers, ["dense"]),
         ("remote_only: sie-sdk encode of sparse, in every dtype", vectors.encode, numbers, ["sparse"]),
@@ -128,10 +144,29 @@ def checks(scene):
         ("named remote profile: OpenAI embeddings", vectors.embeddings, named),
     ]
     return [
+        ("the list of models, as the OpenAI client and sie-sdk read it", models),
         *listed(found),
         *listed(_validation(scene), "judged as sie-server does: "),
         ("options.profile names the remote profile: sie-sdk encode and score", by_option),
     ]
+
+
+def models(scene):
+    """Both clients find every model: those of the engine, those that only an upstream has."""
+    hosted = {f"parts/hosted-{name}" for name in ("ears", "numbers", "writer", "talker")}
+    wanted = {*COLD, *hosted}
+    client, _heads = clients.openai_at(scene.spillway.url)
+    listed_models = list(client.models.list())
+    found = {model.id for model in listed_models}
+    expect(wanted <= found, f"the OpenAI client does not see {sorted(wanted - found)}")
+    same({model.object for model in listed_models}, {"model"}, "object of each model")
+    sdk, _heads = clients.sie(scene.spillway.url)
+    found = {model["name"]: model["routing"] for model in sdk.list_models()}
+    expect(wanted <= set(found), f"sie-sdk does not see {sorted(wanted - set(found))}")
+    same({found[name]["policy"] for name in hosted}, {"remote_only"}, "policy of the hosted models")
+    one = sdk.get_model("parts/hosted-numbers")
+    same((one["name"], one["routing"]["upstream_kind"]), ("parts/hosted-numbers", "sie"), "get_model")
+    same(client.models.retrieve("parts/hosted-numbers").id, "parts/hosted-numbers", "retrieve")
 
 
 def _validation(scene):
