@@ -3,15 +3,19 @@
 //! Naming is cheap and happens to every inference call. [`inspect`] reads the whole body and happens only to calls of configured
 //! models: a model that is local only is validated by its engine (product section 4 items 1 to 3).
 
-mod hint;
+mod details;
+mod surrogates;
 
 use crate::error_answer::ErrorAnswer;
 use crate::multipart;
 use crate::scan;
-use serde::Deserialize;
+use crate::validate::{self, Body, Notes, Rules, Verdict};
+use serde::de::DeserializeSeed;
 use spillway_policies::Surface;
 use std::borrow::Cow;
 use std::ops::Range;
+
+pub use details::Details;
 
 /// The format of a request body, by its content type (contract section 1.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,179 +90,98 @@ pub fn named_early(first: &[u8]) -> Option<Cow<'_, str>> {
     scan::text(&first[member.value])
 }
 
+const MALFORMED: ErrorAnswer =
+    ErrorAnswer::invalid("the body must be one multipart/form-data form with its boundary in Content-Type");
+
 fn named_in_form<'a>(content_type: &[u8], body: &'a [u8]) -> Result<Named<'a>, ErrorAnswer> {
-    let malformed =
-        ErrorAnswer::invalid("the body must be one multipart/form-data form with its boundary in Content-Type");
-    let boundary = multipart::boundary(content_type).ok_or_else(|| malformed.clone())?;
+    let boundary = multipart::boundary(content_type).ok_or(MALFORMED)?;
     let span = match multipart::field(body, boundary, b"model") {
         Ok(span) => span.ok_or(NAME_IT)?,
-        Err(multipart::BadForm::Malformed) => return Err(malformed),
+        Err(multipart::BadForm::Malformed) => return Err(MALFORMED),
         Err(multipart::BadForm::Repeated) => return Err(ErrorAnswer::invalid_field("model", "`model` stands twice")),
     };
     let model = std::str::from_utf8(&body[span.clone()]).map_err(|_| NAME_IT)?;
     Ok(Named { model: Cow::Borrowed(model), span })
 }
 
-/// What a whole read of the body adds.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Details {
-    /// The caller asked for an event stream.
-    pub stream: bool,
-    /// A string `options.profile`: the profile is served as named, and no policy applies.
-    pub profile: Option<String>,
-    /// Chat: the caller wants private reasoning.
-    pub include_reasoning: bool,
-    /// The caller wants usage at the end of its stream.
-    pub include_usage: bool,
-    /// How many inputs the call has, where an answer must have as many results.
-    pub inputs: Option<usize>,
-    /// Chat and completions: how many choices the caller wants.
-    pub choices: Option<usize>,
-    /// Generation: the caller's own cap on tokens of one answer.
-    pub output_cap: Option<u64>,
-    /// Rerank: the most results the caller wants.
-    pub top_n: Option<usize>,
-}
-
-impl Details {
-    /// What is known of a call whose body nobody had to read.
-    pub const NONE: Self = Self {
-        stream: false,
-        profile: None,
-        include_reasoning: false,
-        include_usage: false,
-        inputs: None,
-        choices: None,
-        output_cap: None,
-        top_n: None,
-    };
-}
-
-/// Reads the whole body of a call whose model may be served remotely.
+/// Reads the whole body of a call whose model may be served remotely, once: its details and its first violation of `rules`.
 ///
 /// # Errors
-/// The body is not one well-formed UTF-8 JSON object (or msgpack map), or `stream` or `profile` has the wrong type.
-pub fn inspect(surface: Surface, format: Format, body: &[u8]) -> Result<Details, ErrorAnswer> {
-    let probe: Probe = match format {
-        // The form's fields were found when the model was named; its parts are opaque.
-        Format::Multipart => return Ok(Details::default()),
-        Format::Json => json(body)?,
-        Format::Msgpack => msgpack(body)?,
+/// The body is not one well-formed UTF-8 JSON object (or msgpack map, or form), names a field twice, or `stream` or
+/// `options.profile` has the wrong type. A violation of the field rules is no error: it stands in the details.
+pub fn inspect(surface: Surface, format: Format, body: &[u8], rules: &Rules<'_>) -> Result<Details, ErrorAnswer> {
+    let Some(sheet) = validate::sheet(surface, rules.dialect) else { return form(body, rules) };
+    let mut notes = Notes::default();
+    let read = Body { surface, format, sheet, rules, notes: &mut notes };
+    let rejection = match format {
+        Format::Msgpack => msgpack(body, read)?,
+        Format::Json | Format::Multipart => json(body, read)?,
     };
-    let options = match surface {
-        Surface::Encode | Surface::Extract => probe.params.options,
-        _ => probe.options,
-    };
-    let inputs = match surface {
-        Surface::Embeddings => probe.input,
-        Surface::Rerank => probe.documents,
-        _ => probe.items,
-    };
-    // A list of prompts gives as many answers for each; how many is not worth knowing here.
-    let one_prompt = !matches!(probe.prompt, Some(Count(Some(2..))));
-    let choices = matches!(surface, Surface::Chat | Surface::Completions) && one_prompt;
-    let caps = [probe.max_tokens, probe.max_completion_tokens, probe.max_new_tokens, probe.max_output_tokens];
-    Ok(Details {
-        stream: probe.stream.unwrap_or(false) && surface.may_stream(),
-        profile: options.profile,
-        include_reasoning: probe.include_reasoning == Some(Hint::Flag(true)),
-        include_usage: probe.stream_options.include_usage,
-        inputs: inputs.and_then(|Count(count)| count),
-        choices: choices.then(|| probe.n.map_or(Some(1), Hint::count)).flatten(),
-        output_cap: caps.into_iter().flatten().filter_map(Hint::number).min(),
-        top_n: probe.top_n.and_then(Hint::count),
-    })
+    match notes.fatal {
+        Some("stream") if surface.may_stream() => return Err(STREAM),
+        Some("options.profile") => return Err(PROFILE),
+        _ => {}
+    }
+    let mut details = notes.details;
+    details.choices = details.choices.filter(|_| !notes.many_prompts);
+    details.stream &= surface.may_stream();
+    details.rejection = rejection;
+    Ok(details)
 }
 
-const NOT_ONE_OBJECT: ErrorAnswer = ErrorAnswer::invalid(
-    "the body must be one well-formed UTF-8 object, with `stream` true or false and `options.profile` a string",
-);
+const STREAM: ErrorAnswer = ErrorAnswer::invalid_field("stream", "`stream` must be true or false");
 
-fn json(body: &[u8]) -> Result<Probe, ErrorAnswer> {
+const PROFILE: ErrorAnswer =
+    ErrorAnswer::invalid_field("options.profile", "`options.profile` must be the name of a profile");
+
+const NOT_ONE_OBJECT: ErrorAnswer =
+    ErrorAnswer::invalid("the body must be one well-formed UTF-8 object that names no field twice");
+
+fn json(body: &[u8], mut read: Body<'_>) -> Result<Verdict, ErrorAnswer> {
     let text = std::str::from_utf8(body).map_err(|_| NOT_ONE_OBJECT)?;
-    // A struct would also be read from an array, by position.
-    if !text.trim_start_matches([' ', '\t', '\r', '\n']).starts_with('{') {
-        return Err(NOT_ONE_OBJECT);
-    }
-    serde_json::from_str(text).map_err(|_| NOT_ONE_OBJECT)
+    let verdict = match json_text(text, &mut read) {
+        // Callers cut texts in the middle of a character, and engines take what is left.
+        // SIE reads native bodies strictly.
+        Err(_) if !read.surface.is_native() => json_text(&surrogates::mended(text).ok_or(NOT_ONE_OBJECT)?, &mut read),
+        read => read,
+    };
+    verdict.map_err(|_| NOT_ONE_OBJECT)
 }
 
-fn msgpack(body: &[u8]) -> Result<Probe, ErrorAnswer> {
-    if !matches!(body.first(), Some(0x80..=0x8f | 0xde | 0xdf)) {
-        return Err(NOT_ONE_OBJECT);
-    }
+fn json_text(text: &str, read: &mut Body<'_>) -> Result<Verdict, serde_json::Error> {
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    // Every rule bounds its own depth; what is skipped is skipped without recursion.
+    deserializer.disable_recursion_limit();
+    let verdict = read.deserialize(&mut deserializer)?;
+    deserializer.end()?;
+    Ok(verdict)
+}
+
+/// How deep msgpack may nest: what is skipped there is skipped by recursion.
+const MOST_NESTING: usize = 256;
+
+fn msgpack(body: &[u8], mut read: Body<'_>) -> Result<Verdict, ErrorAnswer> {
     let mut rest = body;
-    let probe = Probe::deserialize(&mut rmp_serde::Deserializer::new(&mut rest)).map_err(|_| NOT_ONE_OBJECT)?;
-    if rest.is_empty() { Ok(probe) } else { Err(NOT_ONE_OBJECT) }
+    let mut deserializer = rmp_serde::Deserializer::new(&mut rest);
+    deserializer.set_max_depth(MOST_NESTING);
+    let verdict = read.deserialize(&mut deserializer).map_err(|_| NOT_ONE_OBJECT)?;
+    if rest.is_empty() { Ok(verdict) } else { Err(NOT_ONE_OBJECT) }
 }
 
-#[derive(Deserialize)]
-struct Probe {
-    stream: Option<bool>,
-    #[serde(default)]
-    options: Options,
-    #[serde(default)]
-    params: Params,
-    #[serde(default)]
-    stream_options: StreamOptions,
-    include_reasoning: Option<Hint>,
-    items: Option<Count>,
-    input: Option<Count>,
-    documents: Option<Count>,
-    prompt: Option<Count>,
-    n: Option<Hint>,
-    max_tokens: Option<Hint>,
-    max_completion_tokens: Option<Hint>,
-    max_new_tokens: Option<Hint>,
-    max_output_tokens: Option<Hint>,
-    top_n: Option<Hint>,
-}
-
-/// A value that is only a hint for later: whatever it is, the engine is the one who judges it.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Hint {
-    Flag(bool),
-    Number(u64),
-    Other,
-}
-
-impl Hint {
-    const fn number(self) -> Option<u64> {
-        if let Self::Number(number) = self { Some(number) } else { None }
-    }
-
-    fn count(self) -> Option<usize> {
-        self.number().and_then(|number| usize::try_from(number).ok())
-    }
-}
-
-/// The length of an array, one for a single text or one array of token ids; the elements are skipped.
-struct Count(Option<usize>);
-
-/// `options`, as far as it is an object: its `profile` is a string or the call is not valid.
-#[derive(Default)]
-struct Options {
-    profile: Option<String>,
-}
-
-/// `params`, as far as it is an object.
-#[derive(Default)]
-struct Params {
-    options: Options,
-}
-
-/// `stream_options`, as far as it is an object.
-#[derive(Default)]
-struct StreamOptions {
-    include_usage: bool,
+fn form(body: &[u8], rules: &Rules<'_>) -> Result<Details, ErrorAnswer> {
+    // The content type's boundary was held against this one when the model was named.
+    let boundary = multipart::own_boundary(body).ok_or(MALFORMED)?;
+    let rejection = validate::check_form(body, multipart::parts(body, boundary), rules).map_err(|_| MALFORMED)?;
+    Ok(Details { rejection, ..Details::NONE })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::validate::Dialect;
     use proptest::prelude::*;
 
-    fn model(body: &str) -> Result<String, Option<&'static str>> {
+    fn model(body: &str) -> Result<String, Option<Cow<'static, str>>> {
         named(Format::Json, b"", body.as_bytes()).map(|named| named.model.into_owned()).map_err(|answer| answer.param)
     }
 
@@ -275,7 +198,7 @@ mod tests {
             r#"{"model":"a","model":"b"}"#,
             r#"{"model":"a","mod\u0065l":"b"}"#,
         ] {
-            assert_eq!(model(bad), Err(Some("model")), "{bad}");
+            assert_eq!(model(bad), Err(Some("model".into())), "{bad}");
         }
         for bad in ["", "[]", "null", r#"{"model":"a""#, r#"{"model":"a"}}"#] {
             assert_eq!(model(bad), Err(None), "{bad}");
@@ -290,30 +213,43 @@ mod tests {
         assert!(named(Format::Multipart, b"multipart/form-data", form).is_err());
     }
 
-    #[test]
-    fn details_are_read_where_the_surface_has_them() {
-        let chat =
-            inspect(Surface::Chat, Format::Json, br#"{"model":"m","stream":true,"x":[1,{"y":null}]}"#).expect("valid");
-        assert!(chat.stream);
-        let encode = br#"{"items":[{"text":"a"},{"text":"b"}],"params":{"options":{"profile":"remote"}}}"#;
-        let encode = inspect(Surface::Encode, Format::Json, encode).expect("valid");
-        assert_eq!((encode.profile.as_deref(), encode.inputs), (Some("remote"), Some(2)));
-        let one = inspect(Surface::Embeddings, Format::Json, br#"{"model":"m","input":"text"}"#).expect("valid");
-        assert_eq!(one.inputs, Some(1));
+    const SIE: Rules<'_> = Rules { dialect: Dialect::Sie, accept: &[], dense_dim: None, max_output_tokens: None };
+    const OPENAI: Rules<'_> = Rules { dialect: Dialect::Openai, ..SIE };
+
+    fn read(surface: Surface, body: &str) -> Details {
+        inspect(surface, Format::Json, body.as_bytes(), &SIE).expect("well-formed")
     }
 
     #[test]
-    fn what_the_engine_judges_is_no_reason_to_reject() {
-        let odd = br#"{"max_tokens":-1,"max_completion_tokens":16.0,"n":"2","documents":{"a":1},"input":{"a":[1]},
+    fn details_are_read_where_the_surface_has_them() {
+        assert!(read(Surface::Chat, r#"{"model":"m","stream":true,"x":[1,{"y":null}]}"#).stream);
+        let encode = r#"{"items":[{"text":"a"},{"text":"b"}],"params":{"options":{"profile":"remote"}}}"#;
+        let encode = read(Surface::Encode, encode);
+        assert_eq!((encode.profile.as_deref(), encode.inputs), (Some("remote"), Some(2)));
+        let one = read(Surface::Embeddings, r#"{"model":"m","input":"t\u00e4xt","encoding_format":"base64"}"#);
+        assert_eq!((one.inputs, one.input_chars, one.wants_base64), (Some(1), 4, true));
+        let two = read(Surface::Embeddings, r#"{"model":"m","input":["ab","cde"]}"#);
+        assert_eq!((two.inputs, two.input_chars, two.wants_base64), (Some(2), 5, false));
+        let format = r#"{"type":"json_schema","json_schema":{"schema":{},"strict":true}}"#;
+        let part = r#"{"role":"user","content":[{"type":"image_url","image_url":""}]}"#;
+        let chat = format!(r#"{{"model":"m","messages":[{part}],"logprobs":true,"response_format":{format}}}"#);
+        let chat = read(Surface::Chat, &chat);
+        assert!(chat.strict_schema && chat.logprobs && chat.media && chat.rejection.is_none());
+        assert_eq!(Details::NONE, Details::default());
+    }
+
+    #[test]
+    fn what_the_engine_judges_is_no_reason_to_reject_at_once() {
+        let odd = r#"{"max_tokens":-1,"max_completion_tokens":16.0,"n":"2","documents":{"a":1},"input":{"a":[1]},
             "params":[1],"options":"x","stream_options":7,"include_reasoning":"yes","top_n":[],"items":true}"#;
-        let details = inspect(Surface::Chat, Format::Json, odd).expect("valid");
+        let details = read(Surface::Chat, odd);
         assert_eq!((details.output_cap, details.choices, details.inputs), (None, None, None));
-        let tokens = inspect(Surface::Embeddings, Format::Json, br#"{"input":[1,2,3]}"#).expect("valid");
-        assert_eq!(tokens.inputs, Some(1));
-        let prompts = inspect(Surface::Completions, Format::Json, br#"{"prompt":["a","b"],"n":2}"#).expect("valid");
-        assert_eq!(prompts.choices, None);
-        let plain =
-            inspect(Surface::Chat, Format::Json, br#"{"max_tokens":16,"max_completion_tokens":8}"#).expect("valid");
+        assert!(details.rejection.is_some());
+        assert_eq!(read(Surface::Embeddings, r#"{"model":"m","input":[1,2,3]}"#).inputs, Some(1));
+        assert_eq!(read(Surface::Completions, r#"{"prompt":["a","b"],"n":2}"#).choices, None);
+        let body = br#"{"model":"m","prompt":[1,2,3],"n":2}"#;
+        assert_eq!(inspect(Surface::Completions, Format::Json, body, &OPENAI).expect("valid").choices, Some(2));
+        let plain = read(Surface::Chat, r#"{"max_tokens":16,"max_completion_tokens":8}"#);
         assert_eq!((plain.output_cap, plain.choices), (Some(8), Some(1)));
     }
 
@@ -327,9 +263,49 @@ mod tests {
             b"{\"a\":\"\xff\"}",
             br#"{} {}"#,
             br#"{"stream":true,"stream":false}"#,
+            br#"{"messages":"\ud83d"}}"#,
         ] {
-            assert!(inspect(Surface::Chat, Format::Json, bad).is_err(), "{}", String::from_utf8_lossy(bad));
+            let read = inspect(Surface::Chat, Format::Json, bad, &SIE);
+            assert!(read.is_err(), "{}", String::from_utf8_lossy(bad));
         }
+    }
+
+    #[test]
+    fn half_a_character_is_no_reason_to_reject() {
+        let chat = r#"{"model":"m","messages":[{"role":"user","content":"\ud83d"}],"stream":true}"#;
+        let chat = read(Surface::Chat, chat);
+        assert!(chat.stream && chat.rejection.is_none());
+    }
+
+    #[test]
+    fn nesting_of_any_depth_is_read() {
+        let deep = format!("{}1{}", "[".repeat(100_000), "]".repeat(100_000));
+        for body in [
+            r#"{"model":"m","unknown":DEEP}"#,
+            r#"{"model":"m","messages":DEEP}"#,
+            r#"{"response_format":DEEP}"#,
+            r#"{"response_format":{"json_schema":{"schema":{"a":DEEP}}}}"#,
+            r#"{"options":DEEP}"#,
+        ] {
+            assert!(read(Surface::Chat, &body.replace("DEEP", &deep)).rejection.is_some());
+        }
+        let items =
+            format!(r#"{{"items":[{{"metadata":{{"a":{deep}}}}}],"params":{{"output_schema":{{"a":{deep}}}}}}}"#);
+        assert!(read(Surface::Extract, &items).rejection.is_some());
+    }
+
+    #[test]
+    fn the_operator_accepts_what_nobody_documents() {
+        let body =
+            br#"{"model":"m","messages":[{"role":"user","content":"x"}],"min_p":0.1,"n":500,"include_reasoning":true}"#;
+        let read = |rules: &Rules<'_>| inspect(Surface::Chat, Format::Json, body, rules).expect("well-formed");
+        let param = |details: &Details| details.rejection.as_ref().and_then(|answer| answer.param.clone());
+        assert_eq!(param(&read(&OPENAI)).as_deref(), Some("include_reasoning"));
+        let accept = ["min_p".to_owned(), "include_reasoning".to_owned()];
+        assert_eq!(param(&read(&Rules { accept: &accept, ..OPENAI })).as_deref(), Some("n"));
+        let accept = ["min_p".to_owned(), "include_reasoning".to_owned(), "n".to_owned()];
+        let accepted = read(&Rules { accept: &accept, ..OPENAI });
+        assert!(accepted.rejection.is_none() && accepted.include_reasoning);
     }
 
     #[test]
@@ -349,20 +325,27 @@ mod tests {
             b"remote",
         ]
         .concat();
-        let found = inspect(Surface::Encode, Format::Msgpack, &map).expect("valid");
+        let read = |body: &[u8]| inspect(Surface::Encode, Format::Msgpack, body, &SIE);
+        let found = read(&map).expect("valid");
         assert_eq!((found.profile.as_deref(), found.inputs), (Some("remote"), Some(2)));
-        let trailing = [&map[..], &[0]].concat();
-        assert!(inspect(Surface::Encode, Format::Msgpack, &trailing).is_err());
-        assert!(inspect(Surface::Encode, Format::Msgpack, &[0x91, 1]).is_err());
-        assert!(inspect(Surface::Encode, Format::Msgpack, &map[..map.len() - 1]).is_err());
+        assert!(found.rejection.is_none());
+        assert!(read(&[&map[..], &[0]].concat()).is_err());
+        assert!(read(&[0x91, 1]).is_err());
+        assert!(read(&map[..map.len() - 1]).is_err());
+        let deep = [&[0x81, 0xa1, b'x'][..], &[0x91; 100_000], &[1]].concat();
+        assert!(read(&deep).is_err());
     }
 
     proptest! {
         #[test]
         fn arbitrary_bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..96)) {
             let _ = named(Format::Json, b"", &bytes);
-            let _ = inspect(Surface::Chat, Format::Json, &bytes);
-            let _ = inspect(Surface::Encode, Format::Msgpack, &bytes);
+            for surface in Surface::ALL {
+                for format in [Format::Json, Format::Msgpack, Format::Multipart] {
+                    let _ = inspect(surface, format, &bytes, &SIE);
+                    let _ = inspect(surface, format, &bytes, &OPENAI);
+                }
+            }
         }
     }
 }

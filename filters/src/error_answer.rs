@@ -6,9 +6,11 @@
 use serde::Serialize;
 use spillway_policies::failure::{Failure, SieCode};
 use spillway_policies::{Cause, Surface};
+use std::borrow::Cow;
+use std::fmt;
 
 /// One error answer.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct ErrorAnswer {
     /// The HTTP status.
     pub status: u16,
@@ -16,8 +18,8 @@ pub struct ErrorAnswer {
     pub code: &'static str,
     /// One sentence for a person.
     pub message: &'static str,
-    /// The field it is about.
-    pub param: Option<&'static str>,
+    /// The field it is about; owned when the caller chose its name, which is then shown to the caller alone.
+    pub param: Option<Cow<'static, str>>,
     /// Seconds to wait.
     pub retry_after_s: Option<u64>,
 }
@@ -41,9 +43,22 @@ impl ErrorAnswer {
     /// 400 about one field.
     #[must_use]
     pub const fn invalid_field(param: &'static str, message: &'static str) -> Self {
-        let mut answer = Self::invalid(message);
-        answer.param = Some(param);
-        answer
+        let param = Some(Cow::Borrowed(param));
+        Self { status: 400, code: "INVALID_INPUT", message, param, retry_after_s: None }
+    }
+
+    /// A violation of a surface's field rules; `param` is a name that the caller may have chosen.
+    pub(crate) fn rejected(status: u16, code: &'static str, message: &'static str, param: Option<&str>) -> Self {
+        let param = param.map(|param| Cow::Owned(bounded(param).to_owned()));
+        Self { status, code, message, param, retry_after_s: None }
+    }
+
+    /// 400: media in a chat that only an upstream could serve (contract section 1.5).
+    #[must_use]
+    pub const fn media_unsupported() -> Self {
+        let param = Some(Cow::Borrowed("messages"));
+        let message = "this model takes text only: leave images, audio and video out of the messages";
+        Self { status: 400, code: "unsupported_field", message, param, retry_after_s: None }
     }
 
     /// The request is not acceptable HTTP.
@@ -149,8 +164,13 @@ impl ErrorAnswer {
     /// The JSON body in the shape of `surface`; OpenAI's when the surface is not known.
     #[must_use]
     pub fn body(&self, surface: Option<Surface>) -> Vec<u8> {
+        let param = self.param.as_deref();
         let rendered = if surface.is_some_and(Surface::is_native) {
-            serde_json::to_vec(&Native { detail: Detail { code: self.code, message: self.message, param: self.param } })
+            serde_json::to_vec(&Native { detail: Detail { code: self.code, message: self.message, param } })
+        } else if surface == Some(Surface::Embeddings) && self.status == 422 {
+            let loc = param.map_or([Some("body"), None], |param| [Some("body"), Some(param)]);
+            let loc = loc.into_iter().flatten().collect();
+            serde_json::to_vec(&Fastapi { detail: [Misfit { r#type: self.code, loc, msg: self.message }] })
         } else {
             let code = if surface == Some(Surface::Audio) && self.code == "INVALID_INPUT" {
                 "invalid_request"
@@ -158,7 +178,7 @@ impl ErrorAnswer {
                 self.code
             };
             serde_json::to_vec(&Openai {
-                error: OpenaiError { message: self.message, r#type: self.kind(), param: self.param, code },
+                error: OpenaiError { message: self.message, r#type: self.kind(), param, code },
             })
         };
         rendered.expect("strings always render as JSON")
@@ -200,6 +220,19 @@ struct Detail<'a> {
     param: Option<&'a str>,
 }
 
+/// FastAPI's shape for a body that does not fit its model (contract section 1.1, embeddings).
+#[derive(Serialize)]
+struct Fastapi<'a> {
+    detail: [Misfit<'a>; 1],
+}
+
+#[derive(Serialize)]
+struct Misfit<'a> {
+    r#type: &'a str,
+    loc: Vec<&'a str>,
+    msg: &'a str,
+}
+
 #[derive(Serialize)]
 struct Openai<'a> {
     error: OpenaiError<'a>,
@@ -211,6 +244,34 @@ struct OpenaiError<'a> {
     r#type: &'a str,
     param: Option<&'a str>,
     code: &'a str,
+}
+
+/// What a caller's name is shown as: its first 64 characters, up to one that does not print.
+fn bounded(name: &str) -> &str {
+    let hides = |char: char| {
+        char.is_control()
+            || matches!(char, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+    };
+    let end = name.char_indices().enumerate().find(|(count, (_, char))| *count == 64 || hides(*char));
+    end.map_or(name, |(_, (at, _))| &name[..at])
+}
+
+// A name that the caller chose is not for logs.
+impl fmt::Debug for ErrorAnswer {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let param = self.param.as_ref().map(|param| match param {
+            Cow::Borrowed(own) => *own,
+            Cow::Owned(_) => "(the caller's)",
+        });
+        formatter
+            .debug_struct("ErrorAnswer")
+            .field("status", &self.status)
+            .field("code", &self.code)
+            .field("message", &self.message)
+            .field("param", &param)
+            .field("retry_after_s", &self.retry_after_s)
+            .finish()
+    }
 }
 
 /// The reason phrase of the statuses that Spillway itself gives.
@@ -226,6 +287,7 @@ pub const fn reason(status: u16) -> &'static str {
         414 => "URI Too Long",
         415 => "Unsupported Media Type",
         417 => "Expectation Failed",
+        422 => "Unprocessable Content",
         431 => "Request Header Fields Too Large",
         500 => "Internal Server Error",
         501 => "Not Implemented",
@@ -253,6 +315,25 @@ mod tests {
         assert_eq!(chat["error"]["type"], "invalid_request_error");
         let audio: serde_json::Value = serde_json::from_slice(&answer.body(Some(Surface::Audio))).expect("JSON");
         assert_eq!(audio["error"]["code"], "invalid_request");
+    }
+
+    #[test]
+    fn a_name_of_the_callers_is_bounded_escaped_and_not_for_logs() {
+        let answer = ErrorAnswer::rejected(400, "unsupported_field", "leave it out", Some("a\"b\u{202e}c"));
+        let body: serde_json::Value = serde_json::from_slice(&answer.body(Some(Surface::Chat))).expect("JSON");
+        assert_eq!(body["error"]["param"], "a\"b");
+        assert!(!format!("{answer:?}").contains("a\\\"b"));
+        let long = ErrorAnswer::rejected(400, "unsupported_field", "leave it out", Some(&"\u{e4}".repeat(100)));
+        assert_eq!(long.param.map(|param| param.chars().count()), Some(64));
+    }
+
+    #[test]
+    fn a_misfit_of_embeddings_has_fastapis_shape() {
+        let answer = ErrorAnswer::rejected(422, "string_type", "`input` must be a text", Some("input"));
+        let body: serde_json::Value = serde_json::from_slice(&answer.body(Some(Surface::Embeddings))).expect("JSON");
+        assert_eq!(body["detail"][0]["loc"], serde_json::json!(["body", "input"]));
+        assert_eq!(body["detail"][0]["type"], "string_type");
+        assert!(answer.head(0).starts_with(b"HTTP/1.1 422 Unprocessable Content\r\n"));
     }
 
     #[test]

@@ -27,4 +27,5 @@ pub mod template;
 pub mod tools;
 mod tree;
 pub mod upstream_status;
+pub mod validate;
 pub mod wire;

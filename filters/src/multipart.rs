@@ -1,5 +1,6 @@
-//! Where does a multipart form name its model? Finds one text field; the parts themselves are never copied.
+//! What stands in a multipart form? Walks its parts; they are never copied.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 /// The boundary that a `multipart/form-data` content type states.
@@ -17,6 +18,13 @@ pub fn boundary(content_type: &[u8]) -> Option<&[u8]> {
     (1..=70).contains(&value.len()).then_some(value)
 }
 
+/// The boundary that a form itself begins with.
+#[must_use]
+pub fn own_boundary(body: &[u8]) -> Option<&[u8]> {
+    let line = &body[..memchr::memchr(b'\r', body)?];
+    line.strip_prefix(b"--").filter(|boundary| (1..=70).contains(&boundary.len()))
+}
+
 /// Why a form cannot be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BadForm {
@@ -26,48 +34,138 @@ pub enum BadForm {
     Repeated,
 }
 
+/// One part of a form.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part<'a> {
+    /// The field it is of; none when its head names no field.
+    pub name: Option<Cow<'a, [u8]>>,
+    /// The name of the file it holds, where it is a file.
+    pub filename: Option<Cow<'a, [u8]>>,
+    /// Where its value stands in the form.
+    pub value: Range<usize>,
+}
+
+/// The parts of a form, one by one.
+#[derive(Clone, Debug)]
+pub struct Parts<'a> {
+    body: &'a [u8],
+    closing: Vec<u8>,
+    /// Behind the delimiter that was read last; none when the form is over.
+    at: Option<usize>,
+}
+
+/// The parts of `body`, which `boundary` divides.
+#[must_use]
+pub fn parts<'a>(body: &'a [u8], boundary: &[u8]) -> Parts<'a> {
+    Parts { body, closing: [b"\r\n--", boundary].concat(), at: Some(0) }
+}
+
+impl<'a> Iterator for Parts<'a> {
+    type Item = Result<Part<'a>, BadForm>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let at = self.at.take()?;
+        let at = if at > 0 {
+            at
+        } else if self.body.starts_with(&self.closing[2..]) {
+            self.closing.len() - 2
+        } else {
+            return Some(Err(BadForm::Malformed));
+        };
+        if self.body[at..].starts_with(b"--") {
+            return None;
+        }
+        Some(self.part(at).ok_or(BadForm::Malformed))
+    }
+}
+
+impl<'a> Parts<'a> {
+    fn part(&mut self, at: usize) -> Option<Part<'a>> {
+        let rest = self.body[at..].strip_prefix(b"\r\n")?;
+        if rest.starts_with(b"\r\n") {
+            // A part without a head: what follows would be read as one.
+            return None;
+        }
+        let head_len = memchr::memmem::find(rest, b"\r\n\r\n")?;
+        let start = at + 2 + head_len + 4;
+        let len = memchr::memmem::find(&self.body[start..], &self.closing)?;
+        self.at = Some(start + len + self.closing.len());
+        let (name, filename) = disposition(&rest[..head_len]);
+        Some(Part { name, filename, value: start..start + len })
+    }
+}
+
 /// Where the value of the text field `name` stands in `body`; none when the form has no such field.
 ///
 /// # Errors
 /// The form is not well-formed or names the field twice.
 pub fn field(body: &[u8], boundary: &[u8], name: &[u8]) -> Result<Option<Range<usize>>, BadForm> {
-    let delimiter = [b"--", boundary].concat();
     let mut found = None;
-    let mut at = if body.starts_with(&delimiter) { delimiter.len() } else { return Err(BadForm::Malformed) };
-    loop {
-        let rest = &body[at..];
-        if rest.starts_with(b"--") {
-            return Ok(found);
+    for part in parts(body, boundary) {
+        let part = part?;
+        if part.name.as_deref() == Some(name) && found.replace(part.value).is_some() {
+            return Err(BadForm::Repeated);
         }
-        let rest = rest.strip_prefix(b"\r\n").ok_or(BadForm::Malformed)?;
-        if rest.starts_with(b"\r\n") {
-            // A part without a head: what follows would be read as one.
-            return Err(BadForm::Malformed);
-        }
-        let head_len = memchr::memmem::find(rest, b"\r\n\r\n").ok_or(BadForm::Malformed)? + 4;
-        let start = at + 2 + head_len;
-        let closing = [b"\r\n", &delimiter[..]].concat();
-        let len = memchr::memmem::find(&body[start..], &closing).ok_or(BadForm::Malformed)?;
-        if is_named(&rest[..head_len - 4], name) {
-            if found.is_some() {
-                return Err(BadForm::Repeated);
-            }
-            found = Some(start..start + len);
-        }
-        at = start + len + closing.len();
     }
+    Ok(found)
 }
 
-fn is_named(head: &[u8], name: &[u8]) -> bool {
-    head.split(|byte| *byte == b'\n').any(|line| {
-        let Some((field, value)) = line.split_at_checked(20) else { return false };
-        field.eq_ignore_ascii_case(b"content-disposition:")
-            && value.split(|byte| *byte == b';').any(|parameter| {
-                let Some((key, value)) = parameter.trim_ascii().split_at_checked(5) else { return false };
-                key.eq_ignore_ascii_case(b"name=")
-                    && value.strip_prefix(b"\"").and_then(|rest| rest.strip_suffix(b"\"")).unwrap_or(value) == name
-            })
-    })
+type Parameter<'a> = Option<Cow<'a, [u8]>>;
+
+/// The name and the file name of a part, by its `Content-Disposition`.
+fn disposition(head: &[u8]) -> (Parameter<'_>, Parameter<'_>) {
+    let (mut name, mut filename) = (None, None);
+    for line in head.split(|byte| *byte == b'\n') {
+        let Some((field, mut rest)) = line.split_at_checked(20) else { continue };
+        if !field.eq_ignore_ascii_case(b"content-disposition:") {
+            continue;
+        }
+        while let Some(start) = memchr::memchr(b';', rest) {
+            let (key, value, after) = parameter(&rest[start + 1..]);
+            let place = match key {
+                key if key.eq_ignore_ascii_case(b"name") => &mut name,
+                key if key.eq_ignore_ascii_case(b"filename") => &mut filename,
+                _ => &mut None,
+            };
+            place.get_or_insert(value);
+            rest = after;
+        }
+    }
+    (name, filename)
+}
+
+/// One `key=value` and what stands behind it; a semicolon inside quotes is part of the value.
+fn parameter(text: &[u8]) -> (&[u8], Cow<'_, [u8]>, &[u8]) {
+    let Some(at) = memchr::memchr2(b'=', b';', text).filter(|at| text[*at] == b'=') else {
+        let end = memchr::memchr(b';', text).unwrap_or(text.len());
+        return (text[..end].trim_ascii(), Cow::Borrowed(b""), &text[end..]);
+    };
+    let (key, value) = (text[..at].trim_ascii(), text[at + 1..].trim_ascii_start());
+    let Some(quoted) = value.strip_prefix(b"\"") else {
+        let end = memchr::memchr(b';', value).unwrap_or(value.len());
+        return (key, Cow::Borrowed(value[..end].trim_ascii()), &value[end..]);
+    };
+    let mut end = 0;
+    let mut escaped = false;
+    while let Some(byte) = quoted.get(end).filter(|byte| **byte != b'"') {
+        // A backslash escapes a quote or itself; browsers write file names of Windows with plain ones.
+        let escape = *byte == b'\\' && matches!(quoted.get(end + 1), Some(b'"' | b'\\'));
+        escaped |= escape;
+        end += 1 + usize::from(escape);
+    }
+    let value = &quoted[..end.min(quoted.len())];
+    let value = if escaped { Cow::Owned(unescape(value)) } else { Cow::Borrowed(value) };
+    (key, value, &quoted[end.min(quoted.len())..])
+}
+
+fn unescape(value: &[u8]) -> Vec<u8> {
+    let mut plain = Vec::with_capacity(value.len());
+    let mut bytes = value.iter().copied().peekable();
+    while let Some(byte) = bytes.next() {
+        let escaped = if byte == b'\\' { bytes.next_if(|next| matches!(next, b'"' | b'\\')) } else { None };
+        plain.push(escaped.unwrap_or(byte));
+    }
+    plain
 }
 
 #[cfg(test)]
@@ -87,6 +185,14 @@ mod tests {
     }
 
     #[test]
+    fn a_file_name_names_no_field() {
+        let head = br#"Content-Disposition: form-data; filename="a;name=model;\"b\\.wav"; name="file""#;
+        let (name, filename) = disposition(head);
+        assert_eq!(name.as_deref(), Some(&b"file"[..]));
+        assert_eq!(filename.as_deref(), Some(&br#"a;name=model;"b\.wav"#[..]));
+    }
+
+    #[test]
     fn broken_and_ambiguous_forms_are_refused() {
         assert_eq!(field(b"x", b"b", b"model"), Err(BadForm::Malformed));
         assert_eq!(field(&FORM[..40], b"b", b"model"), Err(BadForm::Malformed));
@@ -96,10 +202,12 @@ mod tests {
     }
 
     #[test]
-    fn the_boundary_comes_from_the_content_type() {
+    fn the_boundary_comes_from_the_content_type_or_the_form() {
         assert_eq!(boundary(b"multipart/form-data; charset=x; Boundary=\"a b\""), Some(&b"a b"[..]));
         assert_eq!(boundary(b"multipart/form-data"), None);
         assert_eq!(boundary(b"application/json; boundary=x"), None);
+        assert_eq!(own_boundary(FORM), Some(&b"b"[..]));
+        assert_eq!(own_boundary(b"{}\r\n"), None);
     }
 
     proptest! {
@@ -107,6 +215,13 @@ mod tests {
         fn arbitrary_bytes_never_panic(body in prop::collection::vec(any::<u8>(), 0..96)) {
             let _ = field(&body, b"b", b"model");
             let _ = boundary(&body);
+            let _ = disposition(&body);
+            let _ = own_boundary(&body);
+        }
+
+        #[test]
+        fn parameters_of_any_kind_end(text in "Content-Disposition: [;=\"a\\\\ n]{0,24}") {
+            let _ = disposition(text.as_bytes());
         }
     }
 }

@@ -38,6 +38,8 @@ pub struct Preset {
     pub idle_ms: u64,
     /// What makes it load a model without running a request.
     pub wake: Wake,
+    /// It checks the fields of a call before it refuses it, so that our own check can wait for the re-issue (product section 4 item 3).
+    pub validates_first: bool,
 }
 
 /// What makes an engine load a model.
@@ -111,6 +113,13 @@ mod tests {
             assert_eq!(preset(name).map(|preset| preset.name), Some(*name));
         }
         assert!(PLANNED.iter().all(|name| preset(name).is_none()));
+    }
+
+    #[test]
+    fn only_sie_checks_fields_before_it_refuses() {
+        let first: Vec<_> =
+            NAMES.iter().filter(|name| preset(name).is_some_and(|preset| preset.validates_first)).collect();
+        assert_eq!(first, [&"sie"]);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use crate::refusal::Rule;
 use spillway_policies::Trigger;
 
 pub(super) static PRESET: Preset =
-    Preset { name: "llama_cpp", port: 8080, rules: RULES, idle_ms: 4_000, wake: Wake::None };
+    Preset { name: "llama_cpp", port: 8080, rules: RULES, idle_ms: 4_000, wake: Wake::None, validates_first: false };
 
 // There is no rule for a full server: it defers requests without bound.
 static RULES: &[Rule] = &[LOADING, NO_SLOT];

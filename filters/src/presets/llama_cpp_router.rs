@@ -16,6 +16,7 @@ pub(super) static PRESET: Preset = Preset {
         body: r#"{"model":"$model"}"#,
         already: Some(Already { status: 400, text: "already running" }),
     },
+    validates_first: false,
 };
 
 static RULES: &[Rule] = &[

@@ -8,7 +8,7 @@ use spillway_policies::Trigger;
 use spillway_policies::refusal::Certainty;
 
 pub(super) static PRESET: Preset =
-    Preset { name: "sie", port: 8080, rules: RULES, idle_ms: 4_000, wake: Wake::ByRefusal };
+    Preset { name: "sie", port: 8080, rules: RULES, idle_ms: 4_000, wake: Wake::ByRefusal, validates_first: true };
 
 const CODE: &str = "x-sie-error-code";
 

@@ -1,0 +1,142 @@
+//! Which calls are rejected for their fields, and how: the verdicts of the reference, case by case.
+
+use serde_json::{Value, json};
+use spillway_filters::call::{self, Format};
+use spillway_filters::error_answer::ErrorAnswer;
+use spillway_filters::validate::{Dialect, Rules};
+use spillway_policies::Surface;
+
+mod different;
+mod expand;
+
+use different::DIFFERENT;
+
+/// What became of a call: accepted, or status, code and the field it is about.
+#[derive(Debug, PartialEq)]
+enum Verdict {
+    Accepted,
+    /// Rejected before any field rule: what holds on every surface has one answer on all of them.
+    Malformed,
+    Rejected(u16, String, Option<String>),
+}
+
+fn verdict_of_the_reference(case: &Value) -> Verdict {
+    if case["accepted"] == true {
+        return Verdict::Accepted;
+    }
+    let text = |name: &str| case[name].as_str().map(str::to_owned);
+    let status = case["status"].as_u64().and_then(|status| u16::try_from(status).ok()).expect("a status");
+    Verdict::Rejected(status, text("code").unwrap_or_default(), text("param"))
+}
+
+fn inspected(
+    surface: Surface,
+    content_type: &str,
+    body: &[u8],
+    rules: &Rules<'_>,
+) -> Result<Option<Box<ErrorAnswer>>, ErrorAnswer> {
+    let format = Format::of(surface, content_type.as_bytes());
+    if !surface.is_native() {
+        call::named(format, content_type.as_bytes(), body)?;
+    }
+    Ok(call::inspect(surface, format, body, rules)?.rejection)
+}
+
+/// Our verdict, read from the body that the caller would see.
+fn verdict(surface: Surface, case: &Value, body: &[u8]) -> Verdict {
+    let dense_dim = match body {
+        body if memchr::memmem::find(body, b"oracle/dense").is_some() => Some(12),
+        body if memchr::memmem::find(body, b"oracle/all").is_some() => Some(64),
+        _ => None,
+    };
+    let rules = Rules { dialect: Dialect::Sie, accept: &[], dense_dim, max_output_tokens: Some(512) };
+    let content_type = match (case["headers"]["content-type"].as_str(), case["content"].as_str()) {
+        (Some(content_type), _) => content_type,
+        (None, Some("msgpack")) => "application/msgpack",
+        (None, Some("multipart")) => "multipart/form-data; boundary=boundary",
+        _ => "application/json",
+    };
+    let answer = match inspected(surface, content_type, body, &rules) {
+        Ok(None) => return Verdict::Accepted,
+        Ok(Some(answer)) => answer,
+        Err(answer) => {
+            assert_eq!((answer.status, answer.code), (400, "INVALID_INPUT"));
+            return Verdict::Malformed;
+        }
+    };
+    let shown: Value = serde_json::from_slice(&answer.body(Some(surface))).expect("JSON");
+    if answer.status == 422 {
+        assert_eq!(shown["detail"][0]["loc"][0], "body");
+        return Verdict::Rejected(422, String::new(), None);
+    }
+    let error = &shown[if surface.is_native() { "detail" } else { "error" }];
+    let code = error["code"].as_str().expect("a code").to_owned();
+    Verdict::Rejected(answer.status, code, error["param"].as_str().map(str::to_owned))
+}
+
+/// We may name the field where the reference does not, and show no more than 64 characters of a name.
+fn agree(reference: &Verdict, ours: &Verdict) -> bool {
+    let Verdict::Rejected(status, code, param) = reference else { return reference == ours };
+    match ours {
+        Verdict::Accepted => false,
+        Verdict::Malformed => matches!(status, 400 | 422),
+        Verdict::Rejected(our_status, our_code, our_param) => {
+            let shown = param.as_ref().map(|param| param.chars().take(64).collect::<String>());
+            (status, code) == (our_status, our_code) && (shown.is_none() || shown == *our_param)
+        }
+    }
+}
+
+#[test]
+fn the_reference_is_followed_case_by_case() {
+    let fixture: Value =
+        serde_json::from_str(include_str!("../fixtures/validation_cases.json")).expect("the fixture is JSON");
+    let cases = fixture["cases"].as_array().expect("cases");
+    assert!(cases.len() > 2500);
+    let mut different = Vec::new();
+    for case in cases {
+        let name = case["surface"].as_str().expect("a surface");
+        let surface = *Surface::ALL.iter().find(|surface| surface.name() == name).expect("a surface of ours");
+        let body = expand::body(case);
+        let (reference, ours) = (verdict_of_the_reference(case), verdict(surface, case, &body));
+        if !agree(&reference, &ours) {
+            different.push((name.to_owned(), case["case"].as_str().expect("a name").to_owned(), reference, ours));
+        }
+    }
+    for (surface, case, reference, ours) in &different {
+        let known = DIFFERENT.iter().any(|(rows, _)| rows.contains(&(surface, case)));
+        assert!(known, "{surface}: {case}: the reference says {reference:?}, we say {ours:?}");
+    }
+    for row in DIFFERENT.iter().flat_map(|(rows, _)| rows.iter()) {
+        assert!(different.iter().any(|(surface, case, ..)| (&**surface, &**case) == *row), "{row:?} is no difference");
+    }
+}
+
+const OPENAI: Rules<'_> =
+    Rules { dialect: Dialect::Openai, accept: &[], dense_dim: Some(64), max_output_tokens: Some(512) };
+
+#[test]
+fn other_engines_take_what_openai_documents() {
+    let chat = json!({"model": "m", "messages": [{"role": "user", "content": "x"}], "reasoning_effort": "low",
+        "store": false, "metadata": {"a": "b"}, "max_completion_tokens": 5000, "tools": [{"type": "custom"}]});
+    let responses = json!({"model": "m", "input": [{"role": "user", "content": "x"}], "instructions": "y",
+        "stream": true, "tools": [], "reasoning": {"effort": "low"}});
+    let completions = json!({"model": "m", "prompt": [[1, 2], [3]], "echo": true, "suffix": "z", "logprobs": 3});
+    let embeddings = json!({"model": "m", "input": ["a", "b"], "dimensions": 12});
+    let rerank = json!({"model": "m", "query": "q", "documents": [{"text": "a"}, "b"], "max_tokens_per_doc": 100});
+    for (surface, body, unknown, code) in [
+        (Surface::Chat, chat, "top_k", "unsupported_field"),
+        (Surface::Responses, responses, "min_p", "unsupported_field"),
+        (Surface::Completions, completions, "best_off", "unsupported_field"),
+        (Surface::Embeddings, embeddings, "task", "unsupported_field"),
+        (Surface::Rerank, rerank, "texts", "INVALID_INPUT"),
+    ] {
+        let inspect = |body: &Value| inspected(surface, "", body.to_string().as_bytes(), &OPENAI);
+        assert_eq!(inspect(&body), Ok(None), "{surface:?}");
+        let mut more = body.clone();
+        more[unknown] = json!(1);
+        more["zzz"] = json!(1);
+        let answer = inspect(&more).expect("well-formed").expect("not documented");
+        assert_eq!((answer.status, answer.code, answer.param.as_deref()), (400, code, Some(unknown)), "{surface:?}");
+    }
+}
