@@ -264,6 +264,9 @@ mod tests {
             br#"{} {}"#,
             br#"{"stream":true,"stream":false}"#,
             br#"{"messages":"\ud83d"}}"#,
+            br#"{"options":{"profile":"a","profile":null}}"#,
+            br#"{"options":{},"options":{}}"#,
+            br#"{"stream_options":{"include_usage":true,"include_usage":false}}"#,
         ] {
             let read = inspect(Surface::Chat, Format::Json, bad, &SIE);
             assert!(read.is_err(), "{}", String::from_utf8_lossy(bad));

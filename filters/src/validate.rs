@@ -18,10 +18,12 @@ mod rerank;
 mod responses;
 mod rule;
 mod schema;
+mod seen;
 mod tree;
 
 use crate::error_answer::ErrorAnswer;
-use rule::{Rule, Table, UNSUPPORTED, Wrong};
+use rule::{Rule, Table, UNSUPPORTED};
+use seen::Wrong;
 use spillway_policies::Surface;
 
 pub(crate) use audio::check as check_form;

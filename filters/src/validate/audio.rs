@@ -90,6 +90,7 @@ const FORMATS: &[&str] = &["flac", "m4a", "mp3", "mp4", "mpeg", "mpga", "ogg", "
 const MOST_FILE: usize = 24 * 1024 * 1024;
 const MOST_TEXT: usize = 8 * 1024;
 const MOST_FIELDS: usize = 15;
+const MOST_PARTS: usize = 256;
 
 const CODE: &str = "invalid_request";
 
@@ -101,7 +102,8 @@ type Broken = Box<ErrorAnswer>;
 /// # Errors
 /// The form is not well-formed.
 pub(crate) fn check(body: &[u8], parts: Parts<'_>, rules: &Rules<'_>) -> Result<Option<Broken>, BadForm> {
-    let parts = parts.collect::<Result<Vec<_>, _>>()?;
+    // One more than are taken tells that there are too many.
+    let parts = parts.take(MOST_PARTS + 1).collect::<Result<Vec<_>, _>>()?;
     let form = Form { body, parts: &parts, rules, fields: if rules.dialect == Dialect::Sie { SIE } else { OPENAI } };
     Ok(form.check().err())
 }
@@ -140,10 +142,13 @@ impl Form<'_> {
         self.rules.accept.iter().any(|accepted| accepted.as_bytes() == name)
     }
 
-    /// SIE bounds the form before it looks at its fields.
+    /// The form is bounded before its fields are looked at.
     fn counts(&self) -> Result<(), Broken> {
         let (files, texts): (Vec<_>, Vec<_>) = self.parts.iter().partition(|part| part.filename.is_some());
         let many = |message| Box::new(ErrorAnswer::rejected(400, CODE, message, None));
+        if self.parts.len() > MOST_PARTS {
+            return Err(many("a form may have at most 256 fields"));
+        }
         if self.rules.dialect != Dialect::Sie {
             return Ok(());
         }

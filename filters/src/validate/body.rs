@@ -2,7 +2,7 @@
 
 use super::fields::{Fields, KeyText};
 use super::notes::Notes;
-use super::read::Reader;
+use super::read::{Reader, TWICE};
 use super::rule::{Field, Note, Rule, Table, Text, field};
 use super::{Rules, Sheet};
 use crate::call::Format;
@@ -42,7 +42,7 @@ impl<'de> Visitor<'de> for &mut Body<'_> {
         let Body { sheet, rules, ref mut notes, .. } = *self;
         **notes = begin(self.surface, self.format, rules);
         let table = sheet.table;
-        let mut fields = Fields::new(table);
+        let (mut fields, mut elsewhere) = (Fields::new(table), Fields::new(&HINTS));
         while let Some(name) = members.next_key_seed(KeyText)? {
             let Some(name) = name else {
                 fields.nameless();
@@ -51,8 +51,7 @@ impl<'de> Visitor<'de> for &mut Body<'_> {
             };
             let accepted = rules.accept.iter().any(|accepted| *accepted == name);
             match find(table.fields, &name) {
-                // Two readers might each take another one of the two.
-                Some(at) if fields.has(at) => return Err(A::Error::custom("a field stands twice")),
+                Some(at) if fields.has(at) => return Err(A::Error::custom(TWICE)),
                 Some(at) => {
                     let outcome = members.next_value_seed(Reader { rule: &table.fields[at].rule, notes })?;
                     if accepted { fields.put_accepted(at, outcome, notes) } else { fields.put(at, outcome, notes) }
@@ -61,10 +60,11 @@ impl<'de> Visitor<'de> for &mut Body<'_> {
                     if !accepted {
                         fields.unknown(&name);
                     }
-                    match find(ELSEWHERE, &name).map(|at| &ELSEWHERE[at]) {
-                        Some(field) => {
-                            let outcome = members.next_value_seed(Reader { rule: &field.rule, notes })?;
-                            notes.take(field.note, outcome.unwrap_or(super::rule::Seen::Other));
+                    match find(ELSEWHERE, &name) {
+                        Some(at) if elsewhere.has(at) => return Err(A::Error::custom(TWICE)),
+                        Some(at) => {
+                            let outcome = members.next_value_seed(Reader { rule: &ELSEWHERE[at].rule, notes })?;
+                            elsewhere.put_accepted(at, outcome, notes);
                         }
                         None => drop(members.next_value::<IgnoredAny>()?),
                     }
@@ -99,6 +99,8 @@ static ELSEWHERE: &[Field] = &[
     field!("include_reasoning", Rule::Flag, "true or false").noted(Note::IncludeReasoning),
     field!("options", Rule::OneOf(&[Rule::Object(&OPTIONS)]), "an object"),
 ];
+
+static HINTS: Table = Table::of(ELSEWHERE);
 
 /// A profile's name, kept.
 pub(super) const PROFILE: Field =

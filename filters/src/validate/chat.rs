@@ -5,9 +5,8 @@ pub(super) mod openai;
 mod tools;
 
 use super::notes::Notes;
-use super::rule::{
-    Disagreement, Facts, Field, List, Map, Note, Range, Rule, Seen, Table, Text, UNSUPPORTED, Unknown, Wrong, field,
-};
+use super::rule::{Field, List, Map, Note, Range, Rule, Table, Text, UNSUPPORTED, Unknown, field};
+use super::seen::{Disagreement, Facts, Seen, Wrong};
 use super::{Sheet, schema, unsupported};
 
 pub(super) use openai::OPENAI;

@@ -2,9 +2,8 @@
 
 use super::chat::{FREQUENCY, INCLUDE_USAGE, LOGIT_BIAS, MODEL, PRESENCE, SEED, STREAM, TOP_P, USER, openai};
 use super::notes::Notes;
-use super::rule::{
-    Disagreement, Facts, Field, List, Note, Over, Range, Rule, Seen, Table, Text, UNSUPPORTED, Unknown, Wrong, field,
-};
+use super::rule::{Field, List, Note, Over, Range, Rule, Table, Text, UNSUPPORTED, Unknown, field};
+use super::seen::{Disagreement, Facts, Seen, Wrong};
 use super::{Sheet, unsupported};
 
 pub(super) const CODE: &str = "invalid_request";

@@ -3,10 +3,8 @@
 use super::chat::MODEL;
 use super::native::MOST_TEXT;
 use super::notes::Notes;
-use super::rule::{
-    Count, Disagreement, Facts, Field, List, Note, Over, Range, Rule, Seen, Table, Text, UNSUPPORTED, Unknown, Wrong,
-    field,
-};
+use super::rule::{Count, Field, List, Note, Over, Range, Rule, Table, Text, UNSUPPORTED, Unknown, field};
+use super::seen::{Disagreement, Facts, Seen, Wrong};
 use super::{Sheet, unsupported};
 
 const ENCODING: Field =
@@ -47,19 +45,16 @@ pub(super) static SIE: Sheet = Sheet {
 };
 
 fn fit_together(facts: &Facts<'_>, notes: &Notes) -> Option<Disagreement> {
-    let input = facts.of("input");
-    if let Seen::List { len, texts, .. } = input {
-        if texts > 0 && texts < len {
-            return Some(Disagreement::at("input", Wrong::PLAIN));
-        }
+    if let mixed @ Some(_) = one_kind_of_input(facts, notes) {
+        return mixed;
     }
-    if let Seen::Whole(asked) = facts.of("dimensions") {
-        if notes.dense_dim.is_none_or(|native| u64::try_from(asked) != Ok(native)) {
-            let wrong = unsupported("`dimensions` must be the model's own width: leave it out");
-            return Some(Disagreement::last("dimensions", wrong));
-        }
+    if let Seen::Whole(asked) = facts.of("dimensions")
+        && notes.dense_dim.is_none_or(|native| u64::try_from(asked) != Ok(native))
+    {
+        let wrong = unsupported("`dimensions` must be the model's own width: leave it out");
+        return Some(Disagreement::last("dimensions", wrong));
     }
-    let message = match input {
+    let message = match facts.of("input") {
         Seen::List { len: 0, .. } => "`input` must hold at least one text",
         Seen::List { texts: 0, .. } => "send `input` as text: token ids are not supported",
         _ => return None,

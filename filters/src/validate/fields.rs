@@ -1,7 +1,8 @@
 //! Which fields of an object have been read, and which violation comes first?
 
 use super::notes::Notes;
-use super::rule::{Disagreement, Facts, Need, Outcome, Rank, Seen, Table, Unknown, Wrong};
+use super::rule::{Need, Note, Table, Unknown};
+use super::seen::{Disagreement, Facts, Outcome, Rank, Seen, Wrong};
 use serde::de::{DeserializeSeed, Deserializer, Visitor};
 use std::borrow::Cow;
 use std::fmt;
@@ -27,6 +28,11 @@ impl Fields {
     /// Whether a field was read already.
     pub(super) fn has(&self, at: usize) -> bool {
         self.seen[at] != Seen::Absent
+    }
+
+    /// Whether a field was read already whose value is remembered: which of the two holds is not ours to say.
+    pub(super) fn is_ambiguous(&self, at: usize) -> bool {
+        self.has(at) && self.table.fields[at].note != Note::Nothing
     }
 
     /// Reads the next name: its place in the table, or none and it is remembered as unknown.
@@ -61,9 +67,8 @@ impl Fields {
 
     /// Remembers a field whose value nobody judges.
     pub(super) fn put_accepted(&mut self, at: usize, outcome: Outcome, notes: &mut Notes) {
-        let seen = outcome.unwrap_or(Seen::Other);
-        self.seen[at] = seen;
-        notes.take(self.table.fields[at].note, seen);
+        self.seen[at] = Seen::Other;
+        notes.take(self.table.fields[at].note, outcome.unwrap_or(Seen::Other));
     }
 
     fn wrong(&mut self, at: usize, wrong: Wrong) {

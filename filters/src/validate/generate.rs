@@ -6,10 +6,8 @@ use super::body::PROFILE;
 use super::chat::{FREQUENCY, LOGIT_BIAS, PRESENCE, SAFETY, SEED, STREAM, TOP_P, log_probabilities};
 use super::completions::{MOST_PROMPT, over_cap};
 use super::notes::Notes;
-use super::rule::{
-    Base64, Disagreement, Facts, Field, List, Note, Over, Range, Rank, Rule, Seen, Table, Text, UNSUPPORTED, Unknown,
-    Wrong, field,
-};
+use super::rule::{Base64, Field, List, Note, Over, Range, Rule, Table, Text, UNSUPPORTED, Unknown, field};
+use super::seen::{Disagreement, Facts, Rank, Seen, Wrong};
 use super::{Sheet, unsupported};
 
 const TOO_LONG: Over =

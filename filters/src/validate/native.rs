@@ -3,8 +3,9 @@
 use super::Sheet;
 use super::body::PROFILE;
 use super::notes::Notes;
-use super::rule::{Base64, Disagreement, Facts, Field, List, Note, Rank, Rule, Seen, Table, Text, Unknown, field};
+use super::rule::{Base64, Field, List, Note, Rule, Table, Text, Unknown, field};
 use super::schema;
+use super::seen::{Disagreement, Facts, Rank, Seen};
 use super::tree::{Size, Tree};
 
 const CODE: &str = "INVALID_INPUT";

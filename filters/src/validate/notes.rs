@@ -1,10 +1,11 @@
 //! What is remembered of a body while its fields are checked?
 
-use super::rule::{Note, Seen};
+use super::rule::Note;
+use super::seen::Seen;
 use crate::call::Details;
 
 /// The details of the call so far, and what rules that join distant fields need.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Notes {
     pub(crate) details: Details,
     /// The body is msgpack: bytes are binary, not base64.

@@ -3,9 +3,10 @@
 use super::base64;
 use super::fields::Fields;
 use super::notes::Notes;
-use super::rule::{Base64, Count, Kind, List, Map, Outcome, Over, Rule, Seen, Table, Text, Wrong};
+use super::rule::{Base64, Count, Kind, List, Map, Over, Rule, Table, Text};
+use super::seen::{Outcome, Seen, Wrong};
 use super::tree::{self, Tree};
-use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use std::fmt;
 
 /// Reads one value against one rule.
@@ -114,6 +115,9 @@ impl Reader<'_> {
     }
 }
 
+/// Two readers might each take another one of the two.
+pub(super) const TWICE: &str = "a field stands twice";
+
 fn plain() -> Outcome {
     Err(Box::new(Wrong::PLAIN))
 }
@@ -205,6 +209,7 @@ fn read_object<'de, A: MapAccess<'de>>(
     let mut fields = Fields::new(table);
     while let Some(at) = members.next_key_seed(fields.key())? {
         match at {
+            Some(at) if fields.is_ambiguous(at) => return Err(A::Error::custom(TWICE)),
             Some(at) => {
                 let outcome = members.next_value_seed(Reader { rule: &table.fields[at].rule, notes })?;
                 fields.put(at, outcome, notes);

@@ -3,7 +3,8 @@
 use super::chat::{MODEL, SAFETY, SEED, STREAM, TOP_P, USER, openai};
 use super::completions::{CODE, MOST_PROMPT, SIE_TEMPERATURE, over_cap};
 use super::notes::Notes;
-use super::rule::{Disagreement, Facts, Field, List, Note, Over, Rule, Seen, Table, Text, UNSUPPORTED, Unknown, field};
+use super::rule::{Field, List, Note, Over, Rule, Table, Text, UNSUPPORTED, Unknown, field};
+use super::seen::{Disagreement, Facts, Seen};
 use super::{Sheet, unsupported};
 
 const TOO_LONG: Over =

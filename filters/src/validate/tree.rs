@@ -1,7 +1,8 @@
 //! How deep, how large and of which keywords is a value of any content? JSON Schemas and metadata, walked and not built.
 
 use super::fields::KeyText;
-use super::rule::{UNSUPPORTED, Wrong};
+use super::rule::UNSUPPORTED;
+use super::seen::Wrong;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use std::fmt;
 

@@ -45,9 +45,6 @@ pub(crate) const DIFFERENT: &[Rows] = &[
             ("chat", "logit_bias = {\"1_0\": 1}"),
             ("chat", "logit_bias = {\"\\u0661\": 1}"),
             ("rerank", "top_n = 99999999999999999999999 (raw)"),
-            ("embeddings", "input = [[\"a\"]]"),
-            ("embeddings", "input = [1.5]"),
-            ("embeddings", "input = [[1, \"a\"]]"),
             ("embeddings", "dimensions is true"),
             ("embeddings", "dimensions = 64.0"),
             ("embeddings", "dimensions = \"64\""),
@@ -104,6 +101,10 @@ pub(crate) const DIFFERENT: &[Rows] = &[
             ("generate", "grammar: $ref fan-out over 65536 bytes"),
         ],
         "References of a schema are resolved by whoever compiles it.",
+    ),
+    (
+        &[("embeddings", "input = [[\"a\"]]"), ("embeddings", "input = [1.5]"), ("embeddings", "input = [[1, \"a\"]]")],
+        "What is not text is token ids, however they are written.",
     ),
     (
         &[("chat", "tools: parameters bad type"), ("chat", "tools: parameters bad required")],

@@ -9,7 +9,7 @@ pub(crate) fn body(case: &Value) -> Vec<u8> {
     if let Some(text) = case["body_text"].as_str() {
         return text.as_bytes().to_vec();
     }
-    if let Some(hex) = case["body_hex"].as_str().or(case["body_msgpack_hex"].as_str()) {
+    if let Some(hex) = case["body_hex"].as_str().or_else(|| case["body_msgpack_hex"].as_str()) {
         return bytes_of(hex);
     }
     if let Some([before, fill, after, total]) = case["body_pad"].as_array().map(Vec::as_slice) {
@@ -22,16 +22,20 @@ pub(crate) fn body(case: &Value) -> Vec<u8> {
     }
     let body = expanded(&case["body"]);
     if case["content"] == "msgpack" {
-        return rmp_serde::to_vec(&Packed { value: &body, is_data: false }).expect("it renders");
+        return packed(&body);
     }
     serde_json::to_vec(&body).expect("it renders")
+}
+
+pub(crate) fn packed(body: &Value) -> Vec<u8> {
+    rmp_serde::to_vec(&Packed { value: body, is_data: false }).expect("it renders")
 }
 
 fn text(value: &Value) -> &str {
     value.as_str().expect("a text")
 }
 
-pub(crate) fn bytes_of(hex: &str) -> Vec<u8> {
+fn bytes_of(hex: &str) -> Vec<u8> {
     let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).expect("ASCII"), 16).expect("hex");
     hex.as_bytes().chunks(2).map(byte).collect()
 }

@@ -1,5 +1,6 @@
 //! Which calls are rejected for their fields, and how: the verdicts of the reference, case by case.
 
+use proptest::prelude::*;
 use serde_json::{Value, json};
 use spillway_filters::call::{self, Format};
 use spillway_filters::error_answer::ErrorAnswer;
@@ -138,5 +139,96 @@ fn other_engines_take_what_openai_documents() {
         more["zzz"] = json!(1);
         let answer = inspect(&more).expect("well-formed").expect("not documented");
         assert_eq!((answer.status, answer.code, answer.param.as_deref()), (400, code, Some(unknown)), "{surface:?}");
+    }
+}
+
+/// Names that some table knows, and some that none does.
+const NAMES: &[&str] = &[
+    "model",
+    "messages",
+    "role",
+    "content",
+    "type",
+    "text",
+    "tools",
+    "function",
+    "name",
+    "parameters",
+    "tool_choice",
+    "response_format",
+    "json_schema",
+    "schema",
+    "strict",
+    "properties",
+    "$ref",
+    "stream",
+    "stream_options",
+    "include_usage",
+    "n",
+    "logit_bias",
+    "logprobs",
+    "top_logprobs",
+    "stop",
+    "prompt",
+    "input",
+    "dimensions",
+    "query",
+    "documents",
+    "top_n",
+    "items",
+    "params",
+    "options",
+    "profile",
+    "labels",
+    "output_schema",
+    "metadata",
+    "images",
+    "audio",
+    "data",
+    "grammar",
+    "regex",
+    "max_new_tokens",
+    "default_sampling",
+    "if",
+    "zz",
+    "",
+    "\u{e4}",
+];
+
+fn any_value() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        (-3_i64..200).prop_map(Value::from),
+        any::<f64>().prop_filter_map("finite", |number| number.is_finite().then(|| json!(number))),
+        prop::sample::select(NAMES).prop_map(Value::from),
+        "[ -~\u{e4}]{0,8}".prop_map(Value::from),
+    ];
+    leaf.prop_recursive(5, 40, 6, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+            prop::collection::btree_map(prop::sample::select(NAMES), inner, 0..6)
+                .prop_map(|members| members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()),
+        ]
+    })
+}
+
+proptest! {
+    #[test]
+    fn both_formats_have_one_verdict(members in prop::collection::btree_map(prop::sample::select(NAMES), any_value(), 0..8)) {
+        let body: Value = members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+        let (json, msgpack) = (body.to_string(), expand::packed(&body));
+        for surface in Surface::ALL {
+            for dialect in [Dialect::Openai, Dialect::Sie] {
+                let rules = Rules { dialect, ..OPENAI };
+                let text = call::inspect(surface, Format::Json, json.as_bytes(), &rules);
+                let packed = call::inspect(surface, Format::Msgpack, &msgpack, &rules);
+                // Bytes are written in another way in each.
+                if !json.contains("\"data\"") {
+                    prop_assert_eq!(text, packed);
+                }
+            }
+        }
     }
 }

@@ -1,7 +1,8 @@
 //! What is a chat message (contract section 1.5)?
 
 use crate::validate::notes::Notes;
-use crate::validate::rule::{Disagreement, Facts, List, Note, Rule, Seen, Table, Text, UNSUPPORTED, Wrong, field};
+use crate::validate::rule::{List, Note, Rule, Table, Text, UNSUPPORTED, field};
+use crate::validate::seen::{Disagreement, Facts, Seen, Wrong};
 
 const ROLES: &[&str] = &["assistant", "developer", "system", "tool", "user"];
 const ASSISTANT: Option<u8> = Some(0);

@@ -1,8 +1,9 @@
 //! Which tools may a chat declare, and which may it choose (contract section 1.5)?
 
 use crate::validate::notes::Notes;
-use crate::validate::rule::{Disagreement, Facts, Note, Rule, Seen, Table, Text, Wrong, field};
+use crate::validate::rule::{Note, Rule, Table, Text, field};
 use crate::validate::schema;
+use crate::validate::seen::{Disagreement, Facts, Seen, Wrong};
 
 const FUNCTION: Rule = Rule::Text(Text::word(&["function"]));
 

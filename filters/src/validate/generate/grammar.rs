@@ -1,9 +1,8 @@
 //! What is a grammar (contract section 1.4)?
 
 use crate::validate::notes::Notes;
-use crate::validate::rule::{
-    Count, Disagreement, Facts, Over, Rank, Rule, Seen, Table, Text, UNSUPPORTED, Unknown, field,
-};
+use crate::validate::rule::{Count, Over, Rule, Table, Text, UNSUPPORTED, Unknown, field};
+use crate::validate::seen::{Disagreement, Facts, Rank, Seen};
 use crate::validate::{schema, unsupported};
 
 pub(super) static GRAMMAR: Table = Table::of(&[
