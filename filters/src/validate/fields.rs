@@ -97,7 +97,7 @@ impl Fields {
     }
 
     /// The first violation, when the whole object was read.
-    pub(super) fn finish(mut self, notes: &Notes) -> Result<(), Wrong> {
+    pub(super) fn finish(&mut self, notes: &Notes) -> Result<(), Wrong> {
         let table = self.table;
         let missing = |(at, field): (usize, &super::rule::Field)| {
             (field.need == Need::Required && !self.seen[at].is_given()).then_some(at)
@@ -112,7 +112,7 @@ impl Fields {
         if let Some(disagreement) = (table.agree)(&Facts { table, seen: &self.seen }, notes) {
             self.disagree(disagreement);
         }
-        match self.first {
+        match self.first.take() {
             None => Ok(()),
             Some((_, mut wrong)) => {
                 if table.whole {
@@ -156,7 +156,7 @@ impl Fields {
     }
 }
 
-/// Reads one name of an object.
+/// Reads one name of an object, and keeps none but an unknown one that sorts first.
 pub(super) struct Key<'f> {
     fields: &'f mut Fields,
 }
@@ -165,15 +165,38 @@ impl<'de> DeserializeSeed<'de> for Key<'_> {
     type Value = Option<usize>;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Option<usize>, D::Error> {
-        let Some(name) = KeyText.deserialize(deserializer)? else {
-            self.fields.nameless();
-            return Ok(None);
-        };
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Key<'_> {
+    type Value = Option<usize>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a name")
+    }
+
+    fn visit_str<E>(self, name: &str) -> Result<Option<usize>, E> {
         let at = self.fields.table.fields.iter().position(|field| field.name == name);
         if at.is_none() {
-            self.fields.unknown(&name);
+            self.fields.unknown(name);
         }
         Ok(at)
+    }
+
+    fn visit_bytes<E>(self, _: &[u8]) -> Result<Option<usize>, E> {
+        self.fields.nameless();
+        Ok(None)
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<Option<usize>, E> {
+        self.fields.nameless();
+        Ok(None)
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Option<usize>, E> {
+        self.fields.nameless();
+        Ok(None)
     }
 }
 
