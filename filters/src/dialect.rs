@@ -118,6 +118,9 @@ impl Whole {
 /// # Errors
 /// The upstream cannot be asked for this call.
 pub fn ask(caller: Caller<'_>, plan: &Plan<'_>) -> Result<Asked, Failure> {
+    if caller.details.rejection.is_some() {
+        return Err(UNACCEPTED);
+    }
     let surface = plan.remote.asked_on(caller.surface).ok_or(UNSUPPORTED)?;
     match (caller.surface, surface) {
         (asked, same) if asked == same => verbatim::ask(caller, plan),
@@ -127,6 +130,9 @@ pub fn ask(caller: Caller<'_>, plan: &Plan<'_>) -> Result<Asked, Failure> {
 
 /// The upstream has no way to serve this call.
 const UNSUPPORTED: Failure = Failure::new(Cause::Unsupported, Class::Final);
+
+/// The call has a field that is not accepted; the engine, which judges first, did not mind.
+const UNACCEPTED: Failure = Failure::new(Cause::Unsupported, Class::Invalid);
 
 /// The call cannot be taken apart to be asked elsewhere.
 const NOT_REPLAYABLE: Failure = Failure::new(Cause::NotReplayable, Class::Final);

@@ -7,6 +7,7 @@ use crate::engine::Engine;
 use crate::telemetry::Access;
 use crate::upstream::Outlet;
 use crate::warmup::Warmup;
+use spillway_filters::validate::{Dialect, Rules};
 use spillway_policies::routing::{Policy, Profile, Routes};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -69,6 +70,18 @@ impl House {
             matches!(model.policy, Policy::Local)
                 && model.profiles.values().all(|profile| matches!(profile, Profile::Local))
         })
+    }
+
+    /// What a call of this model is checked against, whichever side serves it: the fields are those of the engine's API.
+    pub(crate) fn field_rules(&self, written: &str) -> Rules<'_> {
+        let model = self.routes.named(written);
+        let tasks = model.map(|model| &model.tasks);
+        Rules {
+            dialect: if self.engine.preset.validates_first { Dialect::Sie } else { Dialect::Openai },
+            accept: model.map_or(&[], |model| &model.accept_params),
+            dense_dim: tasks.and_then(|tasks| tasks.dense_dim).map(u64::from),
+            max_output_tokens: tasks.and_then(|tasks| tasks.max_output_tokens).map(u64::from),
+        }
     }
 
     /// Whether any configured model has a way to an upstream.

@@ -80,6 +80,16 @@ impl Call {
         self.details.as_deref().unwrap_or(&Details::NONE)
     }
 
+    /// Why the field rules reject this call on its route. A call for the engine alone is the engine's to judge, and an engine that
+    /// validates before it refuses judges a hybrid one first: then the rules wait for the re-issue (product section 4 item 3).
+    pub(crate) fn rejection(&self, route: &Route<'_>, engine_judges: bool) -> Option<&ErrorAnswer> {
+        match route {
+            Route::Local => None,
+            Route::Hybrid { .. } if engine_judges => None,
+            Route::Hybrid { .. } | Route::Remote { .. } => self.details().rejection.as_deref(),
+        }
+    }
+
     /// What this call is served by.
     pub(crate) fn resolve<'r>(&self, routes: &'r Routes, remote_serving: bool) -> Result<Route<'r>, Barred> {
         if self.surface.is_none() {
@@ -334,7 +344,8 @@ fn understand(house: &House, head: RequestHead, held: Held) -> Result<Call, Erro
         if head.content_encoded {
             return Err(ENCODED);
         }
-        call.details = Some(Box::new(call::inspect(surface, format, call.held.body())?));
+        let rules = house.field_rules(&model);
+        call.details = Some(Box::new(call::inspect(surface, format, call.held.body(), &rules)?));
     }
     (call.surface, call.model, call.model_span, call.format) = (Some(surface), model, span, format);
     Ok(call)
