@@ -1,144 +1,111 @@
-//! What does `/v1/models` say about routing? The engine's list, with policy and upstream kind filled in and remote-backed models added.
+//! What does `/v1/models` say? The engine's list, with policy and upstream kind filled in and remote-backed models added.
+//!
+//! What the engine wrote stays the bytes it was: entries keep their order, unknown members and digits, and only `routing` is rewritten
+//! (contract section 9). A list in SIE's shape gets the list of OpenAI's beside it, as SIE's gateway writes it.
 
-use percent_encoding::percent_decode;
-use serde_json::{Map, Value, json};
+mod entry;
+mod list;
 
-/// What the configuration says about one model.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
-    /// Its name.
-    pub name: String,
-    /// Its policy, when it has one.
-    pub policy: Option<&'static str>,
-    /// The kind of its upstream, when it has one.
-    pub upstream_kind: Option<&'static str>,
-    /// No local engine has it.
-    pub remote_backed: bool,
+use crate::answer::{Content, Members};
+use crate::wire::lines;
+use entry::{Entry, json};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode, utf8_percent_encode};
+use spillway_policies::Routes;
+
+/// How the engine answered when it was asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Said {
+    /// 200: with what it has.
+    Known,
+    /// 404: it has no such model, or no such list.
+    Unknown,
+    /// 503: it is there and serves nothing yet. Some engines refuse every path while they load.
+    Loading,
+    /// Nothing: it was never reached in this life.
+    Starting,
+    /// Nothing: it was reached before and is not there now.
+    Unreachable,
 }
+
+/// What the answer is completed from.
+#[derive(Clone, Copy, Debug)]
+pub struct Book<'a> {
+    /// The configured models.
+    pub routes: &'a Routes,
+    /// Whether upstreams may be asked at all.
+    pub remote_serving: bool,
+    /// How the engine answered.
+    pub said: Said,
+}
+
+const PATH: &str = "/v1/models/";
+
+/// What stays as it is in the path of a model.
+const PLAIN: &AsciiSet =
+    &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'/').remove(b':');
 
 /// The model that the path `/v1/models/{m}` names; none for the list.
 #[must_use]
 pub fn wanted(path: &[u8]) -> Option<String> {
-    let name = path.strip_prefix(b"/v1/models/")?;
-    (!name.is_empty()).then(|| percent_decode(name).decode_utf8_lossy().into_owned())
+    Some(percent_decode(path.strip_prefix(PATH.as_bytes())?).decode_utf8_lossy().into_owned())
 }
 
-/// The answer with the configured entries filled in. None: there is nothing to say, the engine's answer stands as it is.
-///
-/// `status` is the engine's, 503 when it is down or loading; `name` is the one model asked for.
+/// The path at which an engine describes one model.
 #[must_use]
-pub fn merge(body: &[u8], status: u16, name: Option<&str>, entries: &[Entry]) -> Option<Vec<u8>> {
-    let merged = match name {
-        Some(_) => one(body, status, entries.first()?)?,
-        None => list(body, status, entries)?,
-    };
-    serde_json::to_vec(&merged).ok()
+pub fn path(model: &str) -> String {
+    format!("{PATH}{}", utf8_percent_encode(model, PLAIN))
 }
 
-fn one(body: &[u8], status: u16, entry: &Entry) -> Option<Value> {
-    if status != 200 {
-        return (entry.remote_backed || status == 503).then(|| described(entry, true));
-    }
-    let mut model: Map<String, Value> = serde_json::from_slice(body).ok()?;
-    model.insert("routing".into(), routing(entry));
-    Some(Value::Object(model))
+/// Takes out of a request's head what would make the engine answer in a form that cannot be completed, or not at all.
+pub fn ask_plainly(request_head: &mut Vec<u8>) {
+    drop_lines(request_head, &["Accept-Encoding", "If-Modified-Since", "If-None-Match", "If-Range", "Range"]);
 }
 
-fn list(body: &[u8], status: u16, entries: &[Entry]) -> Option<Value> {
-    let mut answer: Map<String, Value> = match status {
-        200 => serde_json::from_slice(body).ok()?,
-        503 => Map::from_iter([
-            ("models".to_owned(), json!([])),
-            ("object".to_owned(), json!("list")),
-            ("data".to_owned(), json!([])),
-        ]),
-        _ => return None,
-    };
-    let unreached = status == 503;
-    for (key, id) in [("models", "name"), ("data", "id")] {
-        if let Some(Value::Array(models)) = answer.get_mut(key) {
-            fill(models, id, key == "data", unreached, entries);
-        }
-    }
-    Some(Value::Object(answer))
+/// The head of a completed answer: the engine's, less what it says about its own body.
+pub fn complete_head(answer_head: &mut Vec<u8>, length: usize) {
+    const OF_THE_BODY: [&str; 10] = [
+        "Accept-Ranges",
+        "Content-Digest",
+        "Content-Length",
+        "Content-MD5",
+        "Digest",
+        "ETag",
+        "Last-Modified",
+        "Repr-Digest",
+        "Trailer",
+        "Transfer-Encoding",
+    ];
+    drop_lines(answer_head, &OF_THE_BODY);
+    crate::disclose::line(answer_head, "Content-Length", &length.to_string());
 }
 
-fn fill(models: &mut Vec<Value>, id: &str, openai: bool, unreached: bool, entries: &[Entry]) {
-    for entry in entries {
-        let known = models.iter_mut().find(|model| model.get(id).and_then(Value::as_str) == Some(&entry.name));
-        match known {
-            Some(Value::Object(model)) => {
-                model.insert("routing".into(), routing(entry));
-            }
-            Some(_) => {}
-            None if entry.remote_backed || unreached => models.push(described(entry, !openai)),
-            None => {}
-        }
+fn drop_lines(head: &mut Vec<u8>, names: &[&str]) {
+    let first = head.iter().position(|byte| *byte == b'\n').map_or(head.len(), |at| at + 1);
+    lines::retain(head, first, |name| names.iter().any(|drop| name.eq_ignore_ascii_case(drop.as_bytes())));
+}
+
+/// The completed answer to a question for one model, or for the list. None: there is nothing to add, or the body is not what it should
+/// be; the engine's answer stands as it came.
+#[must_use]
+pub fn complete(body: &[u8], wanted: Option<&str>, book: &Book<'_>) -> Option<Vec<u8>> {
+    match wanted {
+        None => list::list(body, book),
+        Some(name) => one(body, &Entry::wanted(name, book.routes)?, book),
     }
 }
 
-fn described(entry: &Entry, native: bool) -> Value {
-    let state = if entry.remote_backed { "available" } else { "unknown" };
-    if native {
-        json!({"name": entry.name, "loaded": false, "state": state, "routing": routing(entry)})
-    } else {
-        json!({"id": entry.name, "object": "model", "created": 0, "owned_by": "spillway", "routing": routing(entry)})
+fn one(body: &[u8], entry: &Entry<'_>, book: &Book<'_>) -> Option<Vec<u8>> {
+    match book.said {
+        Said::Known => {}
+        Said::Unknown if !entry.is_remote() => return None,
+        _ => return Some(json(&entry.both(book))),
     }
-}
-
-fn routing(entry: &Entry) -> Value {
-    json!({"policy": entry.policy, "upstream_kind": entry.upstream_kind})
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn entries() -> Vec<Entry> {
-        vec![
-            Entry { name: "a".into(), policy: Some("fallback"), upstream_kind: Some("sie"), remote_backed: false },
-            Entry { name: "r".into(), policy: Some("remote_only"), upstream_kind: Some("openai"), remote_backed: true },
-        ]
+    let mut model = Members::read(Content::Json, body)?;
+    if model.raw("id").is_none() {
+        // SIE's gateway merges the four members of OpenAI's shape into its own (contract section 1.5).
+        let name: String = model.read_member("name")?;
+        list::merge_openai(&mut model, &name);
     }
-
-    fn merged(body: &str, status: u16, name: Option<&str>) -> Value {
-        let entries: Vec<_> =
-            entries().into_iter().filter(|entry| name.is_none_or(|name| name == entry.name)).collect();
-        serde_json::from_slice(&merge(body.as_bytes(), status, name, &entries).expect("merged")).expect("JSON")
-    }
-
-    #[test]
-    fn the_engines_list_is_kept_and_completed() {
-        let list = merged(r#"{"models":[{"name":"a","state":"loaded"},{"name":"x"}]}"#, 200, None);
-        assert_eq!(list["models"][0]["state"], "loaded");
-        assert_eq!(list["models"][0]["routing"], json!({"policy":"fallback","upstream_kind":"sie"}));
-        assert_eq!(list["models"][1], json!({"name":"x"}));
-        assert_eq!(list["models"][2]["name"], "r");
-    }
-
-    #[test]
-    fn an_openai_list_gets_openai_entries() {
-        let list = merged(r#"{"object":"list","data":[{"id":"a"}]}"#, 200, None);
-        assert_eq!(list["data"][0]["routing"]["policy"], "fallback");
-        assert_eq!(list["data"][1]["object"], "model");
-        assert!(list.get("models").is_none());
-    }
-
-    #[test]
-    fn an_engine_that_is_down_does_not_hide_the_configuration() {
-        let list = merged("", 503, None);
-        assert_eq!(list["models"].as_array().map(Vec::len), Some(2));
-        assert_eq!(merged("", 503, Some("a"))["name"], "a");
-        assert_eq!(merged("", 404, Some("r"))["name"], "r");
-        let local = [entries().remove(0)];
-        assert_eq!(merge(b"{}", 404, Some("a"), &local), None, "the engine knows its own models");
-        assert_eq!(merge(b"", 503, Some("x"), &[]), None);
-    }
-
-    #[test]
-    fn what_is_not_a_list_stands_as_it_is() {
-        assert_eq!(merge(b"<html>", 200, None, &entries()), None);
-        assert_eq!(wanted(b"/v1/models/org%2Fm"), Some("org/m".into()));
-        assert_eq!(wanted(b"/v1/models"), None);
-    }
+    model.set("routing", json(&entry.routing()));
+    Some(model.to_bytes())
 }

@@ -13,7 +13,7 @@
 pub mod chunk;
 mod gate;
 mod headers;
-mod lines;
+pub(crate) mod lines;
 mod reject;
 pub mod request;
 pub mod response;

@@ -18,6 +18,7 @@ mod house;
 mod intake;
 mod lane;
 mod local;
+mod local_body;
 mod local_stream;
 mod models;
 mod relay;

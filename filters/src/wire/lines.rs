@@ -89,7 +89,7 @@ impl<'b> Lines<'_, 'b> {
 }
 
 /// Takes the lines that `drop` names out of `out`, whose header lines begin at `from`.
-pub(super) fn retain(out: &mut Vec<u8>, from: usize, mut drop: impl FnMut(&[u8]) -> bool) {
+pub(crate) fn retain(out: &mut Vec<u8>, from: usize, mut drop: impl FnMut(&[u8]) -> bool) {
     let (mut read, mut write) = (from, from);
     while let Some(length) = out[read..].iter().position(|byte| *byte == b'\n') {
         let end = read + length + 1;
