@@ -23,7 +23,7 @@ mod openai;
 mod sie;
 mod vllm;
 
-use crate::refusal::Rule;
+use crate::refusal::{Rule, Veiled};
 
 /// What is known of one kind of engine (engines sections 1 to 3).
 #[derive(Clone, Debug)]
@@ -34,6 +34,8 @@ pub struct Preset {
     pub port: u16,
     /// How it refuses; the first rule that matches decides.
     pub rules: &'static [Rule],
+    /// Answers that hide why it refuses; the first that matches counts.
+    pub veiled: &'static [Veiled],
     /// How long one of its idle connections is trusted, in milliseconds: less than the engine itself keeps it open.
     pub idle_ms: u64,
     /// What makes it load a model without running a request.

@@ -4,6 +4,9 @@
 //! rule that matches decides. What no rule names is no refusal (engines 2.0: 500, 504 and a 503 without a known code stay as they are).
 
 mod evidence;
+mod veiled;
+
+pub use veiled::{Veiled, veiled};
 
 use crate::presets::Preset;
 use evidence::Evidence;

@@ -3,8 +3,9 @@
 use proptest::prelude::*;
 use spillway_filters::presets::{NAMES, Preset, preset};
 use spillway_filters::refusal::{
-    Answer, MAX_BODY_BYTES, Phase, Rule, may_hide, may_refuse, recognise, recognise_event,
+    Answer, MAX_BODY_BYTES, Phase, Rule, may_hide, may_refuse, recognise, recognise_event, veiled,
 };
+use spillway_policies::Surface;
 use spillway_policies::refusal::{Certainty, Refusal};
 use spillway_policies::trigger::Trigger::{self, ModelLoading, Provisioning, Saturated, Unhealthy};
 use std::borrow::Cow;
@@ -328,5 +329,73 @@ proptest! {
             }
             let _ = recognise_event(known(name), &[], &body);
         }
+    }
+}
+
+/// What a transcription's answer means when its model is in `state`.
+fn transcription(status: u16, head: &str, state: &str) -> Option<Refusal> {
+    const BODY: &str = r#"{"error":{"message":"m","type":"server_error","param":null,"code":"transport_failure"}}"#;
+    let answer = Answer { phase: Phase::Head, status, head: head.as_bytes(), body: BODY.as_bytes() };
+    assert_eq!(recognise(known("sie"), &[], &answer), None, "the wire alone does not tell");
+    assert!(may_refuse(known("sie"), &[], status) || !matches!(status, 502 | 503), "{status}: it must be read at all");
+    let described = format!(r#"{{"name":"org/m","loaded":false,"state":"{state}","last_error":null,"dims":{{}}}}"#);
+    veiled(known("sie"), Surface::Audio, &answer)?.reveal(described.as_bytes())
+}
+
+#[test]
+fn the_state_of_the_model_says_what_a_transcription_hides() {
+    const WAIT: &str = "HTTP/1.1 503 x\r\nRetry-After: 5\r\n";
+    for (status, head, state, wanted) in [
+        (503, WAIT, "loading", certain(ModelLoading)),
+        (503, WAIT, "failed", certain(Unhealthy)),
+        // RESOURCE_EXHAUSTED and QUEUE_FULL have a wait too: work may have been done.
+        (503, WAIT, "loaded", None),
+        (503, WAIT, "unloading", None),
+        (503, WAIT, "available", None),
+        // Without a wait it was MODEL_NOT_LOADED.
+        (503, "", "unloading", certain(ModelLoading)),
+        (503, "", "available", certain(ModelLoading)),
+        (503, "", "loading", certain(ModelLoading)),
+        (503, "", "failed", certain(Unhealthy)),
+        (503, "", "loaded", None),
+        (502, "", "failed", certain(Unhealthy)),
+        (502, "", "loading", None),
+        (500, "", "loading", None),
+        (504, "", "loading", None),
+        (503, "", "LOADING", None),
+        (503, "", "", None),
+    ] {
+        assert_eq!(transcription(status, head, state), wanted, "{status} {head:?} {state}");
+    }
+}
+
+#[test]
+fn only_what_hides_its_code_is_veiled() {
+    let sie = known("sie");
+    let loading = r#"{"error":{"message":"m","type":"server_error","code":"transport_failure"}}"#;
+    let answer = |body: &'static str| Answer { phase: Phase::Head, status: 503, head: b"", body: body.as_bytes() };
+    assert!(veiled(sie, Surface::Audio, &answer(loading)).is_some());
+    for surface in Surface::ALL.into_iter().filter(|surface| *surface != Surface::Audio) {
+        assert!(veiled(sie, surface, &answer(loading)).is_none(), "{surface:?}");
+    }
+    for body in [
+        r#"{"error":"server is shutting down","detail":"server is shutting down"}"#,
+        r#"{"error":{"type":"server_error","code":"internal_error"}}"#,
+        r#"{"detail":{"code":"transport_failure"}}"#,
+        "",
+    ] {
+        assert!(veiled(sie, Surface::Audio, &answer(body)).is_none(), "{body}");
+    }
+    let coded = Answer { head: b"X-SIE-Error-Code: RESOURCE_EXHAUSTED\r\n", ..answer(loading) };
+    assert!(veiled(sie, Surface::Audio, &coded).is_none(), "a code in the header hides nothing");
+    for name in NAMES.iter().filter(|name| **name != "sie") {
+        assert!(veiled(known(name), Surface::Audio, &answer(loading)).is_none(), "{name}");
+    }
+    let rule = veiled(sie, Surface::Audio, &answer(loading)).expect("veiled");
+    for gateway in [r#"{"state":"loading","id":"org/m"}"#, r#"{"state":"loading","pending_generation":{"total":0}}"#] {
+        assert_eq!(rule.reveal(gateway.as_bytes()), None, "a gateway's transport_failure is its own code: {gateway}");
+    }
+    for described in ["", "[]", "{}", r#"{"state":null}"#, r#"{"state":"unloading""#, r#"{"state":["unloading"]}"#] {
+        assert_eq!(rule.reveal(described.as_bytes()), None, "{described}");
     }
 }

@@ -19,6 +19,7 @@ mod intake;
 mod lane;
 mod local;
 mod local_body;
+mod local_state;
 mod local_stream;
 mod models;
 mod relay;

@@ -9,14 +9,14 @@ use crate::connection::{Connection, Ended};
 use crate::engine::NoConnection;
 use crate::house::House;
 use crate::intake::Call;
-use crate::stream_io;
+use crate::{local_body, local_state, stream_io};
 use pingora_core::protocols::Stream;
 use spillway_filters::error_answer::ErrorAnswer;
-use spillway_filters::refusal::{self, Answer as Seen, Phase};
-use spillway_filters::wire::chunk::{Dechunk, Framing};
+use spillway_filters::refusal::{self, Answer as Seen, Phase, Veiled};
+use spillway_filters::wire::chunk::Framing;
 use spillway_filters::wire::response::{self, ResponseHead, ResponseVerdict};
 use spillway_policies::routing::Route;
-use spillway_policies::{Refusal, Trigger};
+use spillway_policies::{Refusal, Surface, Trigger};
 use std::future::poll_fn;
 use std::task::Poll;
 
@@ -148,7 +148,7 @@ pub(crate) async fn connect(house: &House, connection: &mut Connection) -> Resul
 }
 
 /// Writes the request and reads the head of the answer, both at once; `body` gets what was read behind the head.
-async fn first_head(
+pub(crate) async fn first_head(
     engine: &mut Stream,
     connection: &mut Connection,
     request_body: &[u8],
@@ -220,52 +220,47 @@ async fn judge(house: &House, client: &mut Client<'_>, call: &Call, route: &Rout
     // Where nothing could be bridged, a refusal is an answer like any other.
     let (Some(surface), Route::Hybrid { .. }) = (call.surface, route) else { return Local::Accepted(answer) };
     if refusal::may_refuse(preset, rules, answer.head.status) {
-        return Box::pin(read_refusal(house, client, answer, Phase::Head)).await;
+        return Box::pin(read_refusal(house, client, call, surface, answer, Phase::Head)).await;
     }
     if answer.head.status == 200 && refusal::may_hide(preset, rules) {
         if answer.head.event_stream {
             return Box::pin(crate::local_stream::judge(house, client, surface, answer)).await;
         }
         if matches!(answer.head.framing, Framing::Length(length) if length <= MOST_REFUSAL_BYTES as u64) {
-            return Box::pin(read_refusal(house, client, answer, Phase::Prime)).await;
+            return Box::pin(read_refusal(house, client, call, surface, answer, Phase::Prime)).await;
         }
     }
     Local::Accepted(answer)
 }
 
 /// Reads a candidate to its end and recognises it, or accepts it with what was read.
-async fn read_refusal(house: &House, client: &mut Client<'_>, mut answer: Answer, phase: Phase) -> Local {
-    let mut framing = answer.head.framing;
-    let mut seen = 0;
+async fn read_refusal(
+    house: &House,
+    client: &mut Client<'_>,
+    call: &Call,
+    surface: Surface,
+    mut answer: Answer,
+    phase: Phase,
+) -> Local {
     client.connection.deadline.arm(house.engine.idle_ms.min(client.first_byte_ms(house)));
-    let complete = loop {
-        let Ok(used) = framing.feed(&answer.body[seen..]) else {
-            return Local::Broken(Fault::Engine(ErrorAnswer::engine_protocol()));
-        };
-        seen += used;
-        if framing.is_complete() {
-            break true;
-        }
-        if seen > MOST_REFUSAL_BYTES {
-            break false;
-        }
-        match more(&mut answer, client.connection).await {
-            Ok(true) => {}
-            Ok(false) if framing.until_close() => break true,
-            Ok(false) => return Local::Broken(Fault::Engine(ErrorAnswer::engine_reset())),
-            Err(fault) => return Local::Broken(fault),
-        }
+    let seen = match local_body::whole(&mut answer, client.connection, MOST_REFUSAL_BYTES).await {
+        Ok(Some(seen)) => seen,
+        Ok(None) => return Local::Accepted(answer),
+        Err(fault) => return Local::Broken(fault),
     };
-    let meaning = complete.then(|| recognise(house, client.connection, &answer, seen, phase)).flatten();
+    let meaning = match recognise(house, client.connection, &answer, seen, surface, phase) {
+        Recognised::Answer => None,
+        Recognised::Refusal(meaning) => Some(meaning),
+        Recognised::Veiled(veiled) => match local_state::ask(house, client, veiled, &call.model).await {
+            Ok(meaning) => meaning,
+            Err(fault) => return Local::Broken(fault),
+        },
+    };
     let Some(meaning) = meaning else { return Local::Accepted(answer) };
-    let Answer { engine, head, mut body, .. } = answer;
-    let until_close = framing.until_close();
-    if head.keep_alive && !until_close && seen == body.len() {
-        house.engine.keep(engine, &house.clock);
-    }
-    body.truncate(seen);
-    let answer_head = std::mem::take(&mut client.connection.answer_head);
-    Local::Refused(Refused { meaning, status: head.status, head: answer_head, body, until_close })
+    let (status, until_close) = (answer.head.status, answer.head.framing.until_close());
+    let body = local_body::take(house, answer, seen);
+    let head = std::mem::take(&mut client.connection.answer_head);
+    Local::Refused(Refused { meaning, status, head, body, until_close })
 }
 
 /// Reads once from the engine; false is the end of its stream.
@@ -282,20 +277,28 @@ pub(crate) async fn more(answer: &mut Answer, connection: &mut Connection) -> Re
     .await
 }
 
-fn recognise(house: &House, connection: &Connection, answer: &Answer, seen: usize, phase: Phase) -> Option<Refusal> {
-    let framed = &answer.body[..seen];
-    let decoded;
-    let body = match answer.head.framing {
-        Framing::Chunked(_) => {
-            let mut plain = Vec::new();
-            Dechunk::new().feed(framed, &mut plain, MOST_REFUSAL_BYTES).ok()?;
-            decoded = plain;
-            &decoded[..]
-        }
-        _ => framed,
-    };
-    let seen = Seen { phase, status: answer.head.status, head: &connection.answer_head, body };
-    refusal::recognise(house.engine.preset, &house.engine.rules, &seen)
+/// What a whole candidate says.
+enum Recognised {
+    Answer,
+    Refusal(Refusal),
+    /// Only the state of the model can tell.
+    Veiled(&'static Veiled),
+}
+
+fn recognise(
+    house: &House,
+    connection: &Connection,
+    answer: &Answer,
+    seen: usize,
+    surface: Surface,
+    phase: Phase,
+) -> Recognised {
+    let Some(body) = local_body::plain(answer, seen, MOST_REFUSAL_BYTES) else { return Recognised::Answer };
+    let seen = Seen { phase, status: answer.head.status, head: &connection.answer_head, body: &body };
+    match refusal::recognise(house.engine.preset, &house.engine.rules, &seen) {
+        Some(meaning) => Recognised::Refusal(meaning),
+        None => refusal::veiled(house.engine.preset, surface, &seen).map_or(Recognised::Answer, Recognised::Veiled),
+    }
 }
 
 /// What we say for an engine that cannot be reached (product section 8).

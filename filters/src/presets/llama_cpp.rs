@@ -4,8 +4,15 @@ use super::{Preset, Wake};
 use crate::refusal::Rule;
 use spillway_policies::Trigger;
 
-pub(super) static PRESET: Preset =
-    Preset { name: "llama_cpp", port: 8080, rules: RULES, idle_ms: 4_000, wake: Wake::None, validates_first: false };
+pub(super) static PRESET: Preset = Preset {
+    name: "llama_cpp",
+    port: 8080,
+    rules: RULES,
+    veiled: &[],
+    idle_ms: 4_000,
+    wake: Wake::None,
+    validates_first: false,
+};
 
 // There is no rule for a full server: it defers requests without bound.
 static RULES: &[Rule] = &[LOADING, NO_SLOT];

@@ -10,6 +10,7 @@ pub(super) static PRESET: Preset = Preset {
     name: "llama_cpp_router",
     port: 8080,
     rules: RULES,
+    veiled: &[],
     idle_ms: 4_000,
     wake: Wake::Call {
         path: "/models/load",

@@ -4,5 +4,12 @@
 
 use super::{Preset, Wake};
 
-pub(super) static PRESET: Preset =
-    Preset { name: "openai", port: 8000, rules: &[], idle_ms: 4_000, wake: Wake::None, validates_first: false };
+pub(super) static PRESET: Preset = Preset {
+    name: "openai",
+    port: 8000,
+    rules: &[],
+    veiled: &[],
+    idle_ms: 4_000,
+    wake: Wake::None,
+    validates_first: false,
+};

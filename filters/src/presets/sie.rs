@@ -1,14 +1,22 @@
 //! How does SIE refuse: the single node, and the gateway in front of a cluster (contract section 2, engines 2.7)?
 //!
-//! Only the code decides. It may stand in `X-SIE-Error-Code`, which wins, or in one of three places of the body.
+//! Only the code decides. It may stand in `X-SIE-Error-Code`, which wins, or in one of three places of the body. A transcription hides its
+//! code, so there the state of the model decides.
 
 use super::{Preset, Wake};
-use crate::refusal::Rule;
-use spillway_policies::Trigger;
+use crate::refusal::{Rule, Veiled};
 use spillway_policies::refusal::Certainty;
+use spillway_policies::{Surface, Trigger};
 
-pub(super) static PRESET: Preset =
-    Preset { name: "sie", port: 8080, rules: RULES, idle_ms: 4_000, wake: Wake::ByRefusal, validates_first: true };
+pub(super) static PRESET: Preset = Preset {
+    name: "sie",
+    port: 8080,
+    rules: RULES,
+    veiled: VEILED,
+    idle_ms: 4_000,
+    wake: Wake::ByRefusal,
+    validates_first: true,
+};
 
 const CODE: &str = "x-sie-error-code";
 
@@ -102,4 +110,53 @@ static RULES: &[Rule] = &[
         certainty: Certainty::Ambiguous,
         ..Rule::HEAD
     },
+];
+
+/// Every 5xx of a transcription says `transport_failure`, whatever code was behind it.
+macro_rules! hidden_rule {
+    ($status:expr) => {
+        Rule {
+            status: statuses![$status],
+            json: pairs!["/error/code" => "transport_failure", "/error/type" => "server_error"],
+            ..Rule::HEAD
+        }
+    };
+}
+
+/// A veil over a transcription's answer.
+macro_rules! veiled {
+    ($when:expr, [$($state:expr => $trigger:expr),* $(,)?] $(,)?) => {
+        Veiled {
+            surface: Surface::Audio,
+            when: $when,
+            states: &[$(($state, $trigger)),*],
+            unless: OF_A_GATEWAY,
+        }
+    };
+}
+
+/// What a gateway adds to the description of a model (contract section 1.5). `transport_failure` is a code of its own there: what was to be
+/// done may have been handed on.
+const OF_A_GATEWAY: &[&str] = &["id", "pending_generation"];
+
+/// What can be behind it: 502 is MODEL_LOAD_FAILED alone. A 503 with a wait is MODEL_LOADING, which leaves the model loading; or QUEUE_FULL
+/// or RESOURCE_EXHAUSTED, where it is loaded, or being unloaded under the same shortage of memory: work may have been done, so no state but
+/// loading tells them apart. A 503 without a wait is MODEL_NOT_LOADED alone; by now that model may be gone, or on its way back.
+static VEILED: &[Veiled] = &[
+    // A code in the header hides nothing.
+    veiled!(Rule { header: pairs![CODE => "*"], ..Rule::HEAD }, []),
+    veiled!(hidden_rule!(502), ["failed" => Trigger::Unhealthy]),
+    veiled!(
+        Rule { header: pairs!["retry-after" => "*"], ..hidden_rule!(503) },
+        ["failed" => Trigger::Unhealthy, "loading" => Trigger::ModelLoading],
+    ),
+    veiled!(
+        hidden_rule!(503),
+        [
+            "available" => Trigger::ModelLoading,
+            "failed" => Trigger::Unhealthy,
+            "loading" => Trigger::ModelLoading,
+            "unloading" => Trigger::ModelLoading,
+        ],
+    ),
 ];

@@ -6,8 +6,15 @@ use spillway_policies::Trigger;
 use spillway_policies::refusal::Certainty;
 
 // Waking a sleeping server needs its unauthenticated developer mode, so there is no wake call; its idle limit is uvicorn's 5 s.
-pub(super) static PRESET: Preset =
-    Preset { name: "vllm", port: 8000, rules: RULES, idle_ms: 4_000, wake: Wake::None, validates_first: false };
+pub(super) static PRESET: Preset = Preset {
+    name: "vllm",
+    port: 8000,
+    rules: RULES,
+    veiled: &[],
+    idle_ms: 4_000,
+    wake: Wake::None,
+    validates_first: false,
+};
 
 static RULES: &[Rule] = &[
     Rule {
