@@ -3,6 +3,8 @@
 use crate::case::Case;
 
 mod answer_is_shaped_like_a_local_one;
+mod audio_is_replayed_whole;
+mod audio_refusal_is_read_from_model_state;
 mod bad_json_400;
 mod bad_remote_header_400;
 mod body_over_limit_413;
@@ -21,6 +23,7 @@ mod every_surface_reaches_its_upstream;
 mod expect_continue;
 mod explicit_profile_is_honoured;
 mod extra_bytes_poison_nobody;
+mod extract_is_bridged;
 mod first_byte_budget_bounds_both_legs;
 mod forbid_is_never_bridged;
 mod head_request_has_no_body;
@@ -33,6 +36,7 @@ mod invalid_upstream_answer_restores;
 mod keepalive_reuse_and_stale_engine_connection;
 mod model_not_found_passes_through;
 mod models_list_has_routing;
+mod models_list_is_complete;
 mod msgpack_is_bridged;
 mod native_calls_reach_an_openai_upstream;
 mod no_caller_header_travels;
@@ -61,6 +65,8 @@ mod websocket_upgrade_tunnels;
 /// Every case, by name.
 pub const ALL: &[Case] = &[
     answer_is_shaped_like_a_local_one::CASE,
+    audio_is_replayed_whole::CASE,
+    audio_refusal_is_read_from_model_state::CASE,
     bad_json_400::CASE,
     bad_remote_header_400::CASE,
     body_over_limit_413::CASE,
@@ -79,6 +85,7 @@ pub const ALL: &[Case] = &[
     expect_continue::CASE,
     explicit_profile_is_honoured::CASE,
     extra_bytes_poison_nobody::CASE,
+    extract_is_bridged::CASE,
     first_byte_budget_bounds_both_legs::CASE,
     forbid_is_never_bridged::CASE,
     head_request_has_no_body::CASE,
@@ -91,6 +98,7 @@ pub const ALL: &[Case] = &[
     keepalive_reuse_and_stale_engine_connection::CASE,
     model_not_found_passes_through::CASE,
     models_list_has_routing::CASE,
+    models_list_is_complete::CASE,
     msgpack_is_bridged::CASE,
     native_calls_reach_an_openai_upstream::CASE,
     no_caller_header_travels::CASE,

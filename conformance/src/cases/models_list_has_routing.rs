@@ -80,7 +80,12 @@ async fn one_by_one(stage: &Stage, known: &[Value]) -> Verdict {
     for known in known {
         let name = known["name"].as_str().unwrap_or_default();
         let answer = stage.ask(&Request::get(&format!("/v1/models/{name}"))).await?;
-        same(name, &answer.is(200)?.json()?, &expected(known))?;
+        let mut entry = answer.is(200)?.json()?;
+        // What an OpenAI client looks for in one model may stand beside what SIE says of it.
+        for beside in ["id", "object", "created", "owned_by"] {
+            entry.as_object_mut().map(|entry| entry.remove(beside));
+        }
+        same(name, &entry, &expected(known))?;
     }
     let away = stage.ask(&Request::get("/v1/models/org/away")).await?;
     same("the remote-backed model's routing", &away.is(200)?.json()?["routing"], &routing("remote_only", "openai"))?;
