@@ -28,7 +28,8 @@ mod transcription;
 mod usage;
 mod writer;
 
-pub(crate) use choices::{Kind, MAX_CHOICES, shaped};
+use choices::Kind;
+pub(crate) use choices::MAX_CHOICES;
 pub use dtype::OutputDtype;
 pub(crate) use fields::Fields;
 pub(crate) use finish::{is_chat, is_completion, is_generated};

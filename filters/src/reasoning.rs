@@ -17,6 +17,7 @@ pub struct Split {
 }
 
 /// Reads the text of one choice, fragment by fragment.
+#[derive(Clone)]
 pub struct Reasoning {
     family: &'static Family,
     place: Place,
@@ -66,6 +67,11 @@ impl Reasoning {
             Some(Turn::Nothing | Turn::OpenUntilAngle | Turn::CloseUntilAngle) | None => {}
         }
         Some(reading)
+    }
+
+    /// The text begins outside of reasoning, which comes elsewhere; before anything is fed.
+    pub(crate) const fn begin_shown(&mut self) {
+        self.place = Place::Public;
     }
 
     /// Takes the next fragment apart.

@@ -4,13 +4,21 @@
 //! item 8). No text of an upstream is in it.
 
 use crate::event_stream::write_event;
-use crate::prime::Position;
 use serde::Serialize;
 use spillway_policies::failure::SieCode;
 use spillway_policies::{Failure, Surface};
 
 const MESSAGE: &str =
     "the upstream failed before its answer was complete; what was sent so far is not the whole answer";
+
+/// Where a stream stands, for the error that may have to end it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Position<'a> {
+    /// The id that the events before had; generate only.
+    pub request_id: Option<&'a str>,
+    /// The sequence number of the next event; generate and responses only.
+    pub next_seq: u64,
+}
 
 /// The bytes that end a failed stream of `surface`, which stands at `position`.
 #[must_use]

@@ -81,6 +81,7 @@ pub enum Said {
 }
 
 /// Reads the text of one choice, fragment by fragment.
+#[derive(Clone)]
 pub struct ToolReader {
     format: ToolFormat,
     tools: Vec<String>,
@@ -92,6 +93,7 @@ pub struct ToolReader {
     calls: usize,
 }
 
+#[derive(Clone)]
 enum Phase {
     /// At the beginning or after a call: white space, which a call makes meaningless.
     Space,

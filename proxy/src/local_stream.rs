@@ -7,7 +7,7 @@ use crate::house::House;
 use crate::local::{self, Answer, Fault, Local, Refused};
 use spillway_filters::error_answer::ErrorAnswer;
 use spillway_filters::event_stream::EventStream;
-use spillway_filters::prime::{Seen, Tracker};
+use spillway_filters::prime;
 use spillway_filters::refusal;
 use spillway_filters::wire::chunk::{Dechunk, Framing};
 use spillway_policies::{Refusal, Surface};
@@ -50,7 +50,7 @@ fn look(house: &House, surface: Surface, answer: &Answer) -> Look {
         },
         _ => &answer.body[..],
     };
-    let (mut events, mut tracker) = (EventStream::new(MOST_HELD), Tracker::new(surface));
+    let mut events = EventStream::new(MOST_HELD);
     events.feed(bytes);
     loop {
         match events.next_event() {
@@ -59,7 +59,7 @@ fn look(house: &House, surface: Surface, answer: &Answer) -> Look {
                 if let Some(meaning) = refusal::recognise_event(house.engine.preset, &house.engine.rules, &event.data) {
                     return Look::Refusal(meaning);
                 }
-                if !matches!(tracker.see(&event), Seen::Meta | Seen::Skip) {
+                if !prime::tells_nothing(surface, &event) {
                     return Look::Ordinary;
                 }
             }

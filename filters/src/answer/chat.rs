@@ -76,7 +76,7 @@ fn write_choice(cursor: &mut Cursor<'_>, kind: Kind, expected: &Expected, writer
         writer.member(kind.inner());
         let hides = match kind {
             Kind::Message => write_message(said?, reason == "tool_calls", expected, writer)?,
-            Kind::Delta | Kind::Text => {
+            Kind::Text => {
                 writer.raw(said?);
                 false
             }

@@ -31,7 +31,7 @@ impl Generated {
     }
 
     /// No more tokens than the call and the model allow, over all `choices` (contract section 5, chat token bounds).
-    pub(super) fn is_within(&self, expected: &Expected, choices: usize) -> bool {
+    pub(crate) fn is_within(&self, expected: &Expected, choices: usize) -> bool {
         let context = expected.context.map_or(u64::MAX, u64::from);
         let Some(room) = context.checked_sub(u64::from(self.prompt_tokens)) else { return false };
         let most = expected.output_cap.unwrap_or(u64::MAX).min(room);

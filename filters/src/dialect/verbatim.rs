@@ -83,7 +83,7 @@ fn reading(caller: Caller<'_>, plan: &Plan<'_>) -> Reading {
     let (surface, reads, stream) = (caller.surface, caller.reads, caller.details.stream);
     let expected = expected(caller, plan);
     if stream {
-        return Reading::Stream(Box::new(Stream::new(surface, &expected.shown)));
+        return Reading::Stream(Box::new(Stream::new(surface, surface, &expected)));
     }
     let most_bytes = if surface.task() == Task::Generate { MOST_TEXT_BYTES } else { MOST_ANSWER_BYTES };
     let back = super::Back::Verbatim(Back { surface, reads, expected });

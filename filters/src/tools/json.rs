@@ -5,7 +5,7 @@ use serde_json::value::RawValue;
 use std::borrow::Cow;
 
 /// Finds the end of an object or an array, character by character.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Scan {
     depth: usize,
     in_string: bool,

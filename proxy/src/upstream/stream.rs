@@ -9,6 +9,7 @@ use crate::telemetry::Exchange;
 use bytes::Bytes;
 use pingora_core::protocols::http::client::HttpSession;
 use pingora_core::upstreams::peer::HttpPeer;
+use spillway_filters::prime::Progress;
 use spillway_filters::stream::Stream;
 use spillway_policies::breaker::Outcome;
 use spillway_policies::{Cause, Class, Failure};
@@ -51,14 +52,18 @@ impl RemoteStream {
 
     /// Reads until the first content or a valid end. What came before is kept and goes out with it.
     pub(super) async fn primed(mut self, until: Instant) -> Result<Self, Failure> {
+        let mut silent_from = 0;
         loop {
             let bytes = tokio::time::timeout_at(until, self.session.read_response_body()).await;
             let bytes = bytes.map_err(|_| failure(Cause::Timeout, Class::Unavailable))?;
             let bytes = bytes.map_err(|_| failure(Cause::StreamError, Class::Unavailable))?;
-            if self.take(bytes)? {
-                return Ok(self);
+            match self.take(bytes)? {
+                Progress::Committed => return Ok(self),
+                // It generates, though nothing that the caller sees: only what says nothing is bounded.
+                Progress::Alive => silent_from = self.read_bytes,
+                Progress::Nothing => {}
             }
-            if self.read_bytes > MOST_META_BYTES {
+            if self.read_bytes - silent_from > MOST_META_BYTES {
                 return Err(failure(Cause::TooLarge, Class::Final));
             }
         }
@@ -70,9 +75,9 @@ impl RemoteStream {
         self
     }
 
-    /// Takes a piece of the upstream's stream, or its end. True once content or a valid end was seen.
-    fn take(&mut self, bytes: Option<Bytes>) -> Result<bool, Failure> {
-        let Some(bytes) = bytes else { return self.stream.end(&mut self.ready).map(|()| true) };
+    /// Takes a piece of the upstream's stream, or its end.
+    fn take(&mut self, bytes: Option<Bytes>) -> Result<Progress, Failure> {
+        let Some(bytes) = bytes else { return self.stream.end(&mut self.ready).map(|()| Progress::Committed) };
         self.read_bytes += bytes.len();
         if self.read_bytes > MOST_STREAM_BYTES {
             return Err(failure(Cause::TooLarge, Class::Final));
@@ -185,7 +190,7 @@ impl RemoteStream {
 
 enum Next {
     ClientGone,
-    Piece(Result<bool, Failure>),
+    Piece(Result<Progress, Failure>),
 }
 
 enum End {
