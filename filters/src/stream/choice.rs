@@ -110,7 +110,7 @@ impl Choice {
         if ask.lacks_logprobs(choice.logprobs) && !piece.is_empty() && !thinks {
             return None;
         }
-        shows.life |= thinks || !piece.is_empty() || delta.calls_tools();
+        shows.life |= thinks || !piece.is_empty();
         shows.frame |= reason.is_some();
         let heard = self.hear(piece, thinks, reason.is_some());
         self.reason = reason;
@@ -167,11 +167,10 @@ impl Choice {
 
     fn write_delta(&mut self, mut said: Said<'_>, ask: Ask<'_>, shows: &mut Shows, out: &mut Vec<u8>) -> Option<()> {
         let calls = self.read_calls(&mut said, ask)?;
-        let keeps_reasoning = ask.expected.shown.include_reasoning;
-        let seen =
-            !said.heard.text.is_empty() || !calls.is_empty() || said.delta.refuses() || keeps_reasoning && said.thinks;
         // A translated choice has no role of its own.
         let shows_role = !self.has_role && (said.delta.role.0 || ask.upstream == Surface::Completions);
+        let shows_reasoning = ask.expected.shown.include_reasoning && said.has_reasoning();
+        let seen = !said.heard.text.is_empty() || !calls.is_empty() || said.delta.refuses() || shows_reasoning;
         self.has_role |= shows_role;
         shows.frame |= shows_role;
         shows.content |= seen;
@@ -180,15 +179,7 @@ impl Choice {
         if shows_role {
             json::text("assistant", delta.name("role"));
         }
-        if said.has_text || !said.heard.text.is_empty() {
-            json::text(&said.heard.text, delta.name("content"));
-        }
-        if keeps_reasoning {
-            write_reasoning(&said, &mut delta);
-        }
-        if let Some(refusal) = &said.delta.refusal {
-            json::text(&refusal.0, delta.name("refusal"));
-        }
+        said.write(shows_reasoning, &mut delta);
         if !calls.is_empty() {
             json::list(&calls, delta.name("tool_calls"), calls::Shown::write);
         }
@@ -255,12 +246,30 @@ impl Choice {
     }
 }
 
-fn write_reasoning(said: &Said<'_>, delta: &mut Object<'_>) {
-    let content = said.delta.reasoning_content.as_ref().map(|text| text.0.as_ref()).unwrap_or_default();
-    if said.delta.reasoning_content.is_some() || !said.heard.hidden.is_empty() {
-        json::text(&format!("{content}{}", said.heard.hidden), delta.name("reasoning_content"));
+impl Said<'_> {
+    /// Whether there is reasoning in a form that can be shown.
+    fn has_reasoning(&self) -> bool {
+        self.delta.reasons() || !self.heard.hidden.is_empty()
     }
-    if let Some(reasoning) = &said.delta.reasoning {
-        json::text(&reasoning.0, delta.name("reasoning"));
+
+    /// Its texts, as members of a delta.
+    fn write(&self, shows_reasoning: bool, delta: &mut Object<'_>) {
+        if self.has_text || !self.heard.text.is_empty() {
+            json::text(&self.heard.text, delta.name("content"));
+        }
+        if let Some(refusal) = &self.delta.refusal {
+            json::text(&refusal.0, delta.name("refusal"));
+        }
+        if !shows_reasoning {
+            return;
+        }
+        if let Some(reasoning) = &self.delta.reasoning {
+            json::text(&reasoning.0, delta.name("reasoning"));
+        }
+        let apart = self.delta.reasoning_content.as_ref().map(|text| text.0.as_ref()).unwrap_or_default();
+        let content = [apart, &self.heard.hidden].concat();
+        if !content.is_empty() {
+            json::text(&content, delta.name("reasoning_content"));
+        }
     }
 }

@@ -109,10 +109,15 @@ pub(crate) struct Delta<'a> {
 
 impl Delta<'_> {
     pub(super) fn thinks(&self) -> bool {
-        self.reasoning_details.0 || [&self.reasoning, &self.reasoning_content].into_iter().any(is_filled)
+        self.reasoning_details.0 || self.reasons()
     }
 
-    pub(super) fn calls_tools(&self) -> bool {
+    /// Whether it has reasoning that can be shown.
+    pub(super) fn reasons(&self) -> bool {
+        [&self.reasoning, &self.reasoning_content].into_iter().any(is_filled)
+    }
+
+    fn calls_tools(&self) -> bool {
         self.tool_calls.as_ref().is_some_and(|calls| !calls.0.is_empty())
     }
 

@@ -22,7 +22,7 @@ fn a_chat_stream_commits_on_what_its_caller_sees() {
         (r#"{"choices":null,"cost":"0"}"#, Progress::Nothing),
         (r#"{"choices":[],"usage":null}"#, Progress::Nothing),
         (r#"{"choices":[{"index":0,"delta":{"audio":{"data":"AA=="},"annotations":[1]}}]}"#, Progress::Nothing),
-        (r#"{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"c"}]}}]}"#, Progress::Alive),
+        (r#"{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"c"}]}}]}"#, Progress::Nothing),
         (r#"{"choices":[{"index":0,"delta":{"reasoning_content":"h"}}]}"#, Progress::Alive),
         (r#"{"choices":[{"index":0,"delta":{"reasoning":"h","content":""}}]}"#, Progress::Alive),
         (r#"{"choices":[{"index":0,"delta":{"reasoning_details":[{"text":"h"}]}}]}"#, Progress::Alive),

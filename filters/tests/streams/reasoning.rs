@@ -51,6 +51,12 @@ fn who_asked_sees_it() {
 }
 
 #[test]
+fn reasoning_that_cannot_be_shown_is_life_for_who_asked_too() {
+    let details = r#"{"choices":[{"index":0,"delta":{"reasoning_details":[{"text":"s"}]}}]}"#;
+    assert_eq!(fed(&with_reasoning(), &[details]).0, [Progress::Alive]);
+}
+
+#[test]
 fn log_probabilities_go_with_the_reasoning() {
     let mark = r#"{"choices":[{"index":0,"delta":{"content":""},"logprobs":{"content":[{"token":"</think>","logprob":-1}]}}]}"#;
     let both = r#"{"choices":[{"index":0,"delta":{"r\u0065asoning":"s","content":"h"},"logprobs":{"content":[{"token":"s","logprob":-1}]}}]}"#;
