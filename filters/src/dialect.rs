@@ -3,9 +3,11 @@
 //! Most calls are asked in the caller's own protocol ([`verbatim`]). An OpenAI host is asked for SIE's native calls in a translation, one
 //! file each: a call has one way out and its answer the same way back.
 
+mod generate;
+mod host;
 mod verbatim;
 
-use crate::answer::Content;
+use crate::answer::{Content, Expected};
 use crate::call::{Details, Format};
 use crate::edit::Piece;
 use crate::stream::Stream;
@@ -92,6 +94,7 @@ pub struct Whole {
 /// The way back, one for each way out.
 #[derive(Debug)]
 enum Back {
+    Generate(generate::Back),
     Verbatim(verbatim::Back),
 }
 
@@ -108,6 +111,7 @@ impl Whole {
     /// An answer is not a valid one for what was asked, or it is an error under a success status.
     pub fn read(&self, answers: &[Raw]) -> Result<Answer, Failure> {
         match &self.back {
+            Back::Generate(back) => back.read(answers),
             Back::Verbatim(back) => back.read(answers),
         }
     }
@@ -124,8 +128,14 @@ pub fn ask(caller: Caller<'_>, plan: &Plan<'_>) -> Result<Asked, Failure> {
     let surface = plan.remote.asked_on(caller.surface).ok_or(UNSUPPORTED)?;
     match (caller.surface, surface) {
         (asked, same) if asked == same => verbatim::ask(caller, plan),
+        (Surface::Generate, Surface::Completions) => generate::ask(caller, plan),
         _ => Err(UNSUPPORTED),
     }
+}
+
+/// Reads a stream of `upstream`'s surface for a caller of `surface`.
+fn stream(surface: Surface, upstream: Surface, expected: &Expected) -> Reading {
+    Reading::Stream(Box::new(Stream::new(surface, upstream, expected)))
 }
 
 /// The upstream has no way to serve this call.
@@ -133,6 +143,9 @@ const UNSUPPORTED: Failure = Failure::new(Cause::Unsupported, Class::Final);
 
 /// The call has a field that is not accepted; the engine, which judges first, did not mind.
 const UNACCEPTED: Failure = Failure::new(Cause::Unsupported, Class::Invalid);
+
+/// The call asks for what cannot be said in the upstream's protocol.
+const UNTRANSLATABLE: Failure = Failure::new(Cause::Unsupported, Class::Invalid);
 
 /// The call cannot be taken apart to be asked elsewhere.
 const NOT_REPLAYABLE: Failure = Failure::new(Cause::NotReplayable, Class::Final);

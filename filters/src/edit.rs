@@ -1,10 +1,14 @@
 //! How does a held body become the upstream's? The model's name is replaced and the operator's parameters are set or stripped, in
 //! pieces that point into the held body, so that nothing large is copied.
 
+mod outgoing;
+
+pub(crate) use outgoing::Outgoing;
+
 use crate::answer::Content;
 use crate::answer::members::Members;
 use crate::call::Format;
-use crate::scan::{self, NotAnObject};
+use crate::scan::NotAnObject;
 use spillway_policies::Surface;
 use spillway_policies::upstream::Params;
 use std::ops::Range;
@@ -18,6 +22,17 @@ pub enum Piece {
     New(Vec<u8>),
 }
 
+impl Piece {
+    /// Its bytes; a range is copied from the held body.
+    #[must_use]
+    pub fn into_bytes(self, held: &[u8]) -> Vec<u8> {
+        match self {
+            Self::Held(range) => held[range].to_vec(),
+            Self::New(bytes) => bytes,
+        }
+    }
+}
+
 /// The outgoing body: the caller's with `model` in place of the value at `span`.
 #[must_use]
 pub fn renamed(format: Format, body_len: usize, span: Range<usize>, model: &str) -> Vec<Piece> {
@@ -28,47 +43,17 @@ pub fn renamed(format: Format, body_len: usize, span: Range<usize>, model: &str)
     vec![Piece::Held(0..span.start), Piece::New(name), Piece::Held(span.end..body_len)]
 }
 
-/// The outgoing body of an OpenAI call: renamed, with the operator's parameters set and stripped. A cap on output tokens that the
-/// operator sets never raises the caller's own (contract section 6).
+/// The outgoing body of an OpenAI call: renamed, with the operator's parameters set and stripped.
 ///
 /// # Errors
 /// The body is not a JSON object.
 pub fn with_params(body: &[u8], model: &str, params: &Params) -> Result<Vec<Piece>, NotAnObject> {
-    let mut pieces = vec![Piece::New(b"{".to_vec())];
-    let mut open = true;
-    let mut separate = move |pieces: &mut Vec<Piece>| {
-        if !std::mem::take(&mut open) {
-            pieces.push(Piece::New(b",".to_vec()));
-        }
-    };
-    // The caller's own cap, under whichever name.
-    let mut capped: Option<u64> = None;
-    for member in scan::members(body) {
-        let member = member?;
-        let key = scan::text(&body[member.key.clone()]).ok_or(NotAnObject)?;
-        if is_output_cap(&key) {
-            capped = capped.into_iter().chain(whole_number(&body[member.value.clone()])).min();
-        }
-        let replaced = params.set.iter().any(|(name, _)| *name == key);
-        if replaced || params.strip.iter().any(|name| *name == key) {
-            continue;
-        }
-        separate(&mut pieces);
-        if key == "model" {
-            pieces.push(Piece::New(pair("model", &quoted(model))));
-        } else {
-            pieces.push(Piece::Held(member.key.start..member.value.end));
-        }
+    let mut outgoing = Outgoing::read(body)?;
+    if outgoing.value("model").is_some() {
+        outgoing.put_text("model", model);
     }
-    for (name, value) in &params.set {
-        separate(&mut pieces);
-        let lower = capped
-            .filter(|asked| is_output_cap(name) && whole_number(value.as_bytes()).is_some_and(|set| *asked < set));
-        let value = lower.map_or_else(|| value.clone(), |asked| asked.to_string());
-        pieces.push(Piece::New(pair(name, value.as_bytes())));
-    }
-    pieces.push(Piece::New(b"}".to_vec()));
-    Ok(pieces)
+    outgoing.apply(params);
+    Ok(outgoing.into_pieces())
 }
 
 /// The body without the `options.profile` that named one of our profiles: at an upstream the name would mean another one. An OpenAI host
@@ -92,26 +77,15 @@ pub fn without_profile(surface: Surface, format: Format, openai: bool, body: &[u
     Some(call.to_bytes())
 }
 
-fn unprofiled(content: Content, options: &[u8]) -> Option<Vec<u8>> {
+/// `options` without its `profile`; none when it cannot be taken apart.
+pub(crate) fn unprofiled(content: Content, options: &[u8]) -> Option<Vec<u8>> {
     let mut options = Members::read(content, options)?;
     options.retain(|name| name != "profile");
     Some(options.to_bytes())
 }
 
-fn is_output_cap(name: &str) -> bool {
-    matches!(name, "max_tokens" | "max_completion_tokens")
-}
-
-fn whole_number(text: &[u8]) -> Option<u64> {
-    std::str::from_utf8(text).ok()?.parse().ok()
-}
-
 fn quoted(text: &str) -> Vec<u8> {
     serde_json::to_vec(text).expect("a string always renders as JSON")
-}
-
-fn pair(name: &str, value: &[u8]) -> Vec<u8> {
-    [&quoted(name), &b":"[..], value].concat()
 }
 
 #[cfg(test)]
@@ -119,13 +93,7 @@ mod tests {
     use super::*;
 
     fn joined(body: &[u8], pieces: Vec<Piece>) -> serde_json::Value {
-        let bytes: Vec<u8> = pieces
-            .into_iter()
-            .flat_map(|piece| match piece {
-                Piece::Held(range) => body[range].to_vec(),
-                Piece::New(bytes) => bytes,
-            })
-            .collect();
+        let bytes: Vec<u8> = pieces.into_iter().flat_map(|piece| piece.into_bytes(body)).collect();
         serde_json::from_slice(&bytes).expect("JSON")
     }
 
@@ -159,15 +127,10 @@ mod tests {
             set: vec![("store".into(), "false".into()), ("max_tokens".into(), "100".into())],
             strip: vec!["user".into()],
         };
-        let body = br#"{"user":"u","model":"m","store":true,"max_tokens":16,"x":{"user":1}}"#;
+        let body = br#"{"user":"u","model":"m","store":true,"x":{"user":1}}"#;
         let pieces = with_params(body, "v", &params).expect("an object");
-        assert_eq!(joined(body, pieces), serde_json::json!({"model":"v","x":{"user":1},"store":false,"max_tokens":16}));
-        let pieces = with_params(br#"{"model":"m","max_tokens":500}"#, "v", &params).expect("an object");
-        assert_eq!(joined(b"", pieces)["max_tokens"], 100);
-        let other =
-            Params { set: vec![("max_completion_tokens".into(), "500".into())], strip: vec!["max_tokens".into()] };
-        let pieces = with_params(br#"{"model":"m","max_tokens":16}"#, "v", &other).expect("an object");
-        assert_eq!(joined(b"", pieces), serde_json::json!({"model":"v","max_completion_tokens":16}));
+        let wanted = serde_json::json!({"model":"v","x":{"user":1},"store":false,"max_tokens":100});
+        assert_eq!(joined(body, pieces), wanted);
         let only = Params { set: vec![], strip: vec!["model".into(), "a".into()] };
         assert_eq!(joined(b"", with_params(br#"{"a":1}"#, "v", &only).expect("an object")), serde_json::json!({}));
     }

@@ -42,6 +42,11 @@ impl<'a> Members<'a> {
         (!repeats).then_some(Self { content, entries })
     }
 
+    /// An object without members.
+    pub(crate) const fn empty(content: Content) -> Self {
+        Self { content, entries: Vec::new() }
+    }
+
     /// How it is written.
     pub(super) const fn content(&self) -> Content {
         self.content
@@ -55,6 +60,11 @@ impl<'a> Members<'a> {
     /// The raw value of a member.
     pub(crate) fn raw(&self, name: &str) -> Option<&[u8]> {
         self.entries.iter().find(|(found, _)| found == name).map(|(_, value)| value.as_ref())
+    }
+
+    /// The members in their order: names with raw values.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &[u8])> {
+        self.entries.iter().map(|(name, value)| (name.as_ref(), value.as_ref()))
     }
 
     /// The raw value of a member, without a copy where it is still what was read.

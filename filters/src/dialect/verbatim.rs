@@ -1,19 +1,19 @@
 //! How is a call asked in the caller's own protocol? Renamed, with the operator's parameters; what is large is not copied.
 
-use super::{Answer, Asked, Caller, INVALID, NOT_REPLAYABLE, Raw, Reading, UNSUPPORTED, Whole, is_type};
+mod generation;
+
+use super::{Answer, Asked, Caller, INVALID, NOT_REPLAYABLE, Raw, Reading, UNSUPPORTED, Whole, host, is_type};
 use crate::answer::{self, Content, Expected};
 use crate::call::Format;
 use crate::edit::{self, Piece};
 use crate::shape::Shown;
-use crate::stream::Stream;
 use crate::{multipart, names, paths};
 use spillway_policies::surface::Task;
 use spillway_policies::upstream::Kind;
 use spillway_policies::verdict::Plan;
 use spillway_policies::{Failure, Surface};
 
-/// Most bytes of a whole answer: generation, and everything else (contract section 5).
-const MOST_TEXT_BYTES: usize = 32 * 1024 * 1024;
+/// Most bytes of a whole answer that is not generated text (contract section 5).
 const MOST_ANSWER_BYTES: usize = 64 * 1024 * 1024;
 
 pub(super) fn ask(caller: Caller<'_>, plan: &Plan<'_>) -> Result<Asked, Failure> {
@@ -31,6 +31,9 @@ pub(super) fn ask(caller: Caller<'_>, plan: &Plan<'_>) -> Result<Asked, Failure>
 }
 
 fn pieces(caller: &Caller<'_>, plan: &Plan<'_>, is_openai: bool) -> Result<Vec<Piece>, Failure> {
+    if caller.surface.task() == Task::Generate {
+        return generation::body(caller, plan, is_openai);
+    }
     let model = plan.remote.model.as_str();
     let params = &plan.remote.upstream.params;
     let body = caller.body;
@@ -41,7 +44,7 @@ fn pieces(caller: &Caller<'_>, plan: &Plan<'_>, is_openai: bool) -> Result<Vec<P
             return Ok(vec![Piece::New(body)]);
         }
         let pieces = edit::with_params(&body, model, params).map_err(|_| NOT_REPLAYABLE)?;
-        return Ok(vec![Piece::New(pieces.into_iter().flat_map(|piece| own(piece, &body)).collect())]);
+        return Ok(vec![Piece::New(pieces.into_iter().flat_map(|piece| piece.into_bytes(&body)).collect())]);
     }
     match &caller.model_span {
         None => Ok(vec![Piece::Held(0..body.len())]),
@@ -49,13 +52,6 @@ fn pieces(caller: &Caller<'_>, plan: &Plan<'_>, is_openai: bool) -> Result<Vec<P
             edit::with_params(body, model, params).map_err(|_| NOT_REPLAYABLE)
         }
         Some(span) => Ok(edit::renamed(caller.format, body.len(), span.clone(), model)),
-    }
-}
-
-fn own(piece: Piece, body: &[u8]) -> Vec<u8> {
-    match piece {
-        Piece::Held(range) => body[range].to_vec(),
-        Piece::New(bytes) => bytes,
     }
 }
 
@@ -83,9 +79,9 @@ fn reading(caller: Caller<'_>, plan: &Plan<'_>) -> Reading {
     let (surface, reads, stream) = (caller.surface, caller.reads, caller.details.stream);
     let expected = expected(caller, plan);
     if stream {
-        return Reading::Stream(Box::new(Stream::new(surface, surface, &expected)));
+        return super::stream(surface, surface, &expected);
     }
-    let most_bytes = if surface.task() == Task::Generate { MOST_TEXT_BYTES } else { MOST_ANSWER_BYTES };
+    let most_bytes = if surface.task() == Task::Generate { host::MOST_TEXT_BYTES } else { MOST_ANSWER_BYTES };
     let back = super::Back::Verbatim(Back { surface, reads, expected });
     Reading::Whole(Box::new(Whole { most_bytes, back }))
 }
@@ -93,7 +89,7 @@ fn reading(caller: Caller<'_>, plan: &Plan<'_>) -> Reading {
 /// What the caller's call and the model's declaration say about an answer in the caller's own protocol.
 pub(super) fn expected(caller: Caller<'_>, plan: &Plan<'_>) -> Expected {
     let (details, tasks) = (caller.details, plan.tasks);
-    let caps = [details.output_cap, tasks.max_output_tokens.map(u64::from)];
+    let output_cap = host::output_cap(&caller, plan);
     Expected {
         shown: Shown {
             model: caller.model.to_owned(),
@@ -108,7 +104,7 @@ pub(super) fn expected(caller: Caller<'_>, plan: &Plan<'_>) -> Expected {
         sparse_dim: tasks.sparse.and_then(|sparse| sparse.dim),
         multivector_dim: tasks.multivector_dim,
         context: tasks.context_length,
-        output_cap: caps.into_iter().flatten().min(),
+        output_cap,
         top_n: details.top_n,
         ..Expected::default()
     }

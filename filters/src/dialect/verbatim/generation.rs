@@ -1,0 +1,67 @@
+//! How does a generation call go to an upstream that has its surface? With the upstream's name for the model, usage asked for, the
+//! output capped, and without what is SIE's own where the host is not a SIE (contract section 6).
+
+use crate::answer::{Content, Members};
+use crate::dialect::{Caller, NOT_REPLAYABLE, host};
+use crate::edit::{self, Outgoing, Piece};
+use spillway_policies::verdict::Plan;
+use spillway_policies::{Failure, Surface};
+
+/// The outgoing body.
+pub(super) fn body(caller: &Caller<'_>, plan: &Plan<'_>, is_openai: bool) -> Result<Vec<Piece>, Failure> {
+    let mut outgoing = Outgoing::read(caller.body).map_err(|_| NOT_REPLAYABLE)?;
+    if caller.surface == Surface::Generate {
+        native(caller, outgoing).ok_or(NOT_REPLAYABLE)
+    } else if is_openai {
+        Ok(openai(caller, plan, outgoing))
+    } else {
+        outgoing.put_text("model", plan.remote.model.as_str());
+        if caller.surface != Surface::Responses {
+            host::put_stream(&mut outgoing, caller.details.stream);
+        }
+        if let Some(options) = outgoing.value("options") {
+            // What is left of it is the upstream's to judge, nothing is nothing.
+            match edit::unprofiled(Content::Json, options).ok_or(NOT_REPLAYABLE)? {
+                options if options == b"{}" => outgoing.retain(|name| name != "options"),
+                options => outgoing.put("options", options),
+            }
+        }
+        Ok(outgoing.into_pieces())
+    }
+}
+
+/// Generate: the body as it is. A profile of ours means nothing to the upstream, and the two samplers that the surface has no field for
+/// stand under `options.default_sampling`.
+fn native(caller: &Caller<'_>, mut outgoing: Outgoing<'_>) -> Option<Vec<Piece>> {
+    let samplers = ["top_k", "min_new_tokens"];
+    let moves = samplers.into_iter().any(|name| outgoing.value(name).is_some());
+    if caller.details.profile.is_none() && !moves {
+        return Some(vec![Piece::Held(0..caller.body.len())]);
+    }
+    let options = outgoing.value("options").unwrap_or(b"{}");
+    let options = edit::unprofiled(Content::Json, options)?;
+    let mut options = Members::read(Content::Json, &options)?;
+    if moves {
+        let sampling = options.raw_cow("default_sampling").unwrap_or_else(|| b"{}"[..].into());
+        let mut sampling = Members::read(Content::Json, &sampling)?;
+        for name in samplers {
+            if let Some(value) = outgoing.value(name) {
+                sampling.set(name, value.to_vec());
+            }
+        }
+        options.set("default_sampling", sampling.to_bytes());
+    }
+    let options = options.to_bytes();
+    outgoing.retain(|name| !samplers.contains(&name));
+    outgoing.put("options", options);
+    Some(outgoing.into_pieces())
+}
+
+fn openai(caller: &Caller<'_>, plan: &Plan<'_>, mut outgoing: Outgoing<'_>) -> Vec<Piece> {
+    outgoing.retain(|name| !matches!(name, "include_reasoning" | "options" | "schema_in_prompt"));
+    if caller.surface == Surface::Chat && outgoing.value("max_completion_tokens").is_some() {
+        // Some hosts take only one of the two; the newer one is the one that counts.
+        outgoing.retain(|name| name != "max_tokens");
+    }
+    host::body(outgoing, caller, plan, caller.surface)
+}

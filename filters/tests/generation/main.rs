@@ -1,0 +1,5 @@
+//! What generation asks of upstreams, and what the caller gets back.
+
+mod generate;
+mod host;
+mod shapes;
