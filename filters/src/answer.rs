@@ -33,6 +33,7 @@ pub(crate) use choices::MAX_CHOICES;
 pub use dtype::OutputDtype;
 pub(crate) use fields::Fields;
 pub(crate) use finish::{is_chat, is_completion, is_generated};
+pub(crate) use list::values;
 pub(crate) use members::{Members, json_text};
 pub(crate) use usage::Generated;
 

@@ -5,6 +5,7 @@
 
 mod generate;
 mod host;
+mod responses;
 mod verbatim;
 
 use crate::answer::{Content, Expected};
@@ -95,6 +96,7 @@ pub struct Whole {
 #[derive(Debug)]
 enum Back {
     Generate(generate::Back),
+    Responses(responses::Back),
     Verbatim(verbatim::Back),
 }
 
@@ -112,6 +114,7 @@ impl Whole {
     pub fn read(&self, answers: &[Raw]) -> Result<Answer, Failure> {
         match &self.back {
             Back::Generate(back) => back.read(answers),
+            Back::Responses(back) => back.read(answers),
             Back::Verbatim(back) => back.read(answers),
         }
     }
@@ -129,6 +132,7 @@ pub fn ask(caller: Caller<'_>, plan: &Plan<'_>) -> Result<Asked, Failure> {
     match (caller.surface, surface) {
         (asked, same) if asked == same => verbatim::ask(caller, plan),
         (Surface::Generate, Surface::Completions) => generate::ask(caller, plan),
+        (Surface::Responses, Surface::Chat | Surface::Completions) => responses::ask(caller, plan, surface),
         _ => Err(UNSUPPORTED),
     }
 }

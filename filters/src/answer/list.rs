@@ -10,7 +10,7 @@ use std::fmt;
 const MAX_VALUES: usize = 65_536;
 
 /// The raw values of a list; none when it is anything else, not well-formed or too long.
-pub(super) fn values(content: Content, bytes: &[u8]) -> Option<Vec<&[u8]>> {
+pub(crate) fn values(content: Content, bytes: &[u8]) -> Option<Vec<&[u8]>> {
     match content {
         Content::Json => {
             let list: RawList<'_, MAX_VALUES> = serde_json::from_slice(bytes).ok()?;

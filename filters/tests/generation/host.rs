@@ -135,3 +135,12 @@ pub(crate) fn completion(text: &str, finish_reason: &str) -> Value {
         "usage": {"prompt_tokens": 3, "completion_tokens": 4, "total_tokens": 7},
     })
 }
+
+/// A host's whole chat answer.
+pub(crate) fn chat(message: &Value, finish_reason: &str) -> Value {
+    serde_json::json!({
+        "id": "chatcmpl-theirs", "object": "chat.completion", "created": 1, "model": "vendor-model",
+        "choices": [{"index": 0, "message": message, "logprobs": null, "finish_reason": finish_reason}],
+        "usage": {"prompt_tokens": 3, "completion_tokens": 4, "total_tokens": 7, "prompt_tokens_details": {"cached_tokens": 1}},
+    })
+}

@@ -2,4 +2,6 @@
 
 mod generate;
 mod host;
+mod responses;
 mod shapes;
+mod verbatim;
