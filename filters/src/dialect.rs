@@ -3,14 +3,17 @@
 //! Most calls are asked in the caller's own protocol ([`verbatim`]). An OpenAI host is asked for SIE's native calls in a translation, one
 //! file each: a call has one way out and its answer the same way back.
 
+mod finished;
 mod generate;
 mod host;
+mod onboarded;
 mod responses;
 mod verbatim;
 
-use crate::answer::{Content, Expected};
+use crate::answer::{Content, Expected, Members};
 use crate::call::{Details, Format};
 use crate::edit::Piece;
+use crate::marks::Marks;
 use crate::stream::Stream;
 use spillway_policies::verdict::Plan;
 use spillway_policies::{Cause, Class, Failure, Surface};
@@ -96,6 +99,8 @@ pub struct Whole {
 #[derive(Debug)]
 enum Back {
     Generate(generate::Back),
+    Generated(host::Reader),
+    Onboarded(onboarded::Back),
     Responses(responses::Back),
     Verbatim(verbatim::Back),
 }
@@ -114,6 +119,8 @@ impl Whole {
     pub fn read(&self, answers: &[Raw]) -> Result<Answer, Failure> {
         match &self.back {
             Back::Generate(back) => back.read(answers),
+            Back::Generated(reader) => reader.answer(answers),
+            Back::Onboarded(back) => back.read(answers),
             Back::Responses(back) => back.read(answers),
             Back::Verbatim(back) => back.read(answers),
         }
@@ -131,15 +138,34 @@ pub fn ask(caller: Caller<'_>, plan: &Plan<'_>) -> Result<Asked, Failure> {
     let surface = plan.remote.asked_on(caller.surface).ok_or(UNSUPPORTED)?;
     match (caller.surface, surface) {
         (asked, same) if asked == same => verbatim::ask(caller, plan),
+        (Surface::Chat, Surface::Completions) => chat(caller, plan),
         (Surface::Generate, Surface::Completions) => generate::ask(caller, plan),
         (Surface::Responses, Surface::Chat | Surface::Completions) => responses::ask(caller, plan, surface),
         _ => Err(UNSUPPORTED),
     }
 }
 
+/// A chat of an onboarded model, rendered here. What cannot be asked so goes out as chat where the host has that too.
+fn chat(caller: Caller<'_>, plan: &Plan<'_>) -> Result<Asked, Failure> {
+    let has_chat = plan.remote.upstream.asked_on(Surface::Chat, false).is_some();
+    match onboarded::ask(caller.clone(), plan) {
+        Err(failure) if failure == UNTRANSLATABLE && has_chat => verbatim::ask(caller, plan),
+        asked => asked,
+    }
+}
+
+/// Whether `options` say nothing beside a profile of ours, which is used up.
+fn is_profile_alone(options: &[u8]) -> bool {
+    Members::read(Content::Json, options).is_some_and(|options| options.iter().all(|(name, _)| name == "profile"))
+}
+
 /// Reads a stream of `upstream`'s surface for a caller of `surface`.
-fn stream(surface: Surface, upstream: Surface, expected: &Expected) -> Reading {
-    Reading::Stream(Box::new(Stream::new(surface, upstream, expected)))
+fn stream(surface: Surface, upstream: Surface, expected: &Expected, marks: &Marks) -> Result<Reading, Failure> {
+    // The text of a stream is not looked into.
+    if !marks.are_none() || marks.watch.is_some() {
+        return Err(UNSUPPORTED);
+    }
+    Ok(Reading::Stream(Box::new(Stream::new(surface, upstream, expected))))
 }
 
 /// The upstream has no way to serve this call.

@@ -10,6 +10,7 @@ pub mod disclose;
 pub mod edit;
 pub mod error_answer;
 pub mod event_stream;
+pub mod marks;
 pub mod models;
 pub mod multipart;
 pub mod names;

@@ -2,6 +2,8 @@
 //!
 //! A buffered caller is asked buffered. What completions have no field for is refused before anything is sent, never dropped.
 
+use super::finished::Finishing;
+use super::host::Reader;
 use super::{Answer, Asked, Caller, INVALID, NOT_REPLAYABLE, Raw, Reading, UNTRANSLATABLE, Whole, host, verbatim};
 use crate::answer::{Content, Expected, Members};
 use crate::edit::Outgoing;
@@ -29,11 +31,12 @@ pub(super) fn ask(caller: Caller<'_>, plan: &Plan<'_>) -> Result<Asked, Failure>
         call.put("logprobs", top.to_string());
     }
     let body = host::body(call, &caller, plan, Surface::Completions);
+    let finishing = Finishing::of(&caller, plan, Surface::Completions)?;
     let expected = Expected { choices: Some(1), logprobs: logprobs.is_some(), ..verbatim::expected(caller, plan) };
     let reading = if stream {
-        super::stream(Surface::Generate, Surface::Completions, &expected)
+        super::stream(Surface::Generate, Surface::Completions, &expected, &finishing.stream_marks(Some(1)))?
     } else {
-        let back = super::Back::Generate(Back { expected });
+        let back = super::Back::Generate(Back(Reader { surface: Surface::Completions, expected, finishing }));
         Reading::Whole(Box::new(Whole { most_bytes: host::MOST_TEXT_BYTES, back }))
     };
     Ok(host::asked(plan, Surface::Completions, body, reading))
@@ -95,20 +98,18 @@ fn sampling(call: &Outgoing<'_>) -> Option<Vec<(&'static str, Vec<u8>)>> {
 
 /// Reads a whole completions answer.
 #[derive(Debug)]
-pub(super) struct Back {
-    expected: Expected,
-}
+pub(super) struct Back(Reader);
 
 impl Back {
     pub(super) fn read(&self, answers: &[Raw]) -> Result<Answer, Failure> {
-        let answer = host::checked(Surface::Completions, answers, &self.expected)?;
+        let answer = self.0.read(answers)?;
         let completion = host::Completion::read(&answer).ok_or(INVALID)?;
         let mut told = Members::empty(Content::Json);
         // What comes in first stands last.
         told.set("usage", completion.usage);
         told.set_text("finish_reason", completion.finish_reason);
         told.set("text", completion.text);
-        told.set_text("model", &self.expected.shown.model);
+        told.set_text("model", &self.0.expected.shown.model);
         Ok(Answer { content_type: names::JSON, body: told.to_bytes() })
     }
 }

@@ -1,13 +1,15 @@
 //! What has every generation call to an OpenAI host in common? The model's name there, the operator's parameters, a cap on the output,
 //! and usage at the end of a stream (contract section 6).
 
-use super::{Asked, Caller, INVALID, Raw, Reading, is_type};
+use super::finished::Finishing;
+use super::{Answer, Asked, Caller, INVALID, Raw, Reading, is_type};
 use crate::answer::{self, Content, Expected};
 use crate::edit::{Outgoing, Piece};
 use crate::upstream_status::loose::Text;
 use crate::{names, paths};
 use serde::Deserialize;
 use serde_json::value::RawValue;
+use spillway_policies::upstream::Kind;
 use spillway_policies::verdict::Plan;
 use spillway_policies::{Failure, Surface};
 use std::borrow::Cow;
@@ -56,8 +58,9 @@ pub(super) fn put_stream(outgoing: &mut Outgoing<'_>, stream: bool) {
 
 /// What is asked of `surface` with this body.
 pub(super) fn asked(plan: &Plan<'_>, surface: Surface, body: Vec<Piece>, reading: Reading) -> Asked {
+    let is_openai = matches!(plan.remote.upstream.kind, Kind::Openai(_));
     Asked {
-        path: paths::upstream_path(surface, plan.remote.model.as_str(), true),
+        path: paths::upstream_path(surface, plan.remote.model.as_str(), is_openai),
         accept: if matches!(reading, Reading::Stream(_)) { names::EVENT_STREAM } else { names::JSON },
         content_type: names::JSON.to_owned(),
         bodies: vec![body],
@@ -65,13 +68,34 @@ pub(super) fn asked(plan: &Plan<'_>, surface: Surface, body: Vec<Piece>, reading
     }
 }
 
-/// The one answer of a host on `surface`, checked and dressed.
-pub(super) fn checked<'a>(surface: Surface, answers: &'a [Raw], expected: &Expected) -> Result<Cow<'a, [u8]>, Failure> {
-    match answers {
-        [answer] if is_type(answer.content_type.as_deref(), names::JSON) => {
-            answer::check(surface, Content::Json, &answer.body, expected)
+/// How a whole answer is read.
+#[derive(Debug)]
+pub(super) struct Reader {
+    /// The surface that was asked.
+    pub(super) surface: Surface,
+    pub(super) expected: Expected,
+    pub(super) finishing: Finishing,
+}
+
+impl Reader {
+    /// The answer as it is for a caller of the same surface.
+    pub(super) fn answer(&self, answers: &[Raw]) -> Result<Answer, Failure> {
+        Ok(Answer { content_type: names::JSON, body: self.read(answers)?.into_owned() })
+    }
+
+    /// The one answer, checked, dressed and finished.
+    pub(super) fn read<'a>(&self, answers: &'a [Raw]) -> Result<Cow<'a, [u8]>, Failure> {
+        self.finishing.finish(self.surface, self.checked(answers)?)
+    }
+
+    /// The one answer, checked and dressed.
+    pub(super) fn checked<'a>(&self, answers: &'a [Raw]) -> Result<Cow<'a, [u8]>, Failure> {
+        match answers {
+            [answer] if is_type(answer.content_type.as_deref(), names::JSON) => {
+                answer::check(self.surface, Content::Json, &answer.body, &self.expected)
+            }
+            _ => Err(INVALID),
         }
-        _ => Err(INVALID),
     }
 }
 

@@ -5,8 +5,10 @@
 
 mod input;
 
+use super::finished::Finishing;
+use super::host::Reader;
 use super::{Answer, Asked, Caller, INVALID, NOT_REPLAYABLE, Raw, Reading, UNTRANSLATABLE, Whole, host, verbatim};
-use crate::answer::{Content, Expected, Members, json_text};
+use crate::answer::{Expected, json_text};
 use crate::edit::Outgoing;
 use crate::names;
 use crate::upstream_status::loose::Text;
@@ -27,23 +29,19 @@ pub(super) fn ask(caller: Caller<'_>, plan: &Plan<'_>, surface: Surface) -> Resu
     let mut call = Outgoing::read(caller.body).map_err(|_| NOT_REPLAYABLE)?;
     call.drop_empty();
     let is_known = call.iter().all(|(name, _)| SAME.contains(&name) || OWN.contains(&name));
-    let is_profile_alone = call.value("options").is_none_or(is_profile_alone);
+    let is_profile_alone = call.value("options").is_none_or(super::is_profile_alone);
     if caller.details.stream || !is_known || !is_profile_alone {
         return Err(UNTRANSLATABLE);
     }
     let call = translated(call, surface).ok_or(UNTRANSLATABLE)?;
     let body = host::body(call, &caller, plan, surface);
+    let finishing = Finishing::of(&caller, plan, surface)?;
     // Reasoning is no part of a SIE response.
     let mut expected = Expected { choices: Some(1), ..verbatim::expected(caller, plan) };
     expected.shown.include_reasoning = false;
-    let back = super::Back::Responses(Back { surface, expected });
+    let back = super::Back::Responses(Back(Reader { surface, expected, finishing }));
     let reading = Reading::Whole(Box::new(Whole { most_bytes: host::MOST_TEXT_BYTES, back }));
     Ok(host::asked(plan, surface, body, reading))
-}
-
-/// A profile of ours is used up, anything else in `options` is not.
-fn is_profile_alone(options: &[u8]) -> bool {
-    Members::read(Content::Json, options).is_some_and(|options| options.iter().all(|(name, _)| name == "profile"))
 }
 
 /// `max_tokens` is the cap that every host takes; the newer name is for chat only, and not known everywhere.
@@ -62,15 +60,12 @@ fn translated(mut call: Outgoing<'_>, surface: Surface) -> Option<Outgoing<'_>> 
 
 /// Reads a whole chat or completions answer.
 #[derive(Debug)]
-pub(super) struct Back {
-    surface: Surface,
-    expected: Expected,
-}
+pub(super) struct Back(Reader);
 
 impl Back {
     pub(super) fn read(&self, answers: &[Raw]) -> Result<Answer, Failure> {
-        let answer = host::checked(self.surface, answers, &self.expected)?;
-        let told = if self.surface == Surface::Chat {
+        let answer = self.0.read(answers)?;
+        let told = if self.0.surface == Surface::Chat {
             chat(&answer).and_then(|(text, reason, usage)| self.told(text, reason, usage))
         } else {
             host::Completion::read(&answer).and_then(|said| self.told(said.text, said.finish_reason, said.usage))
@@ -81,7 +76,7 @@ impl Back {
     /// The response object around a raw text; none when the usage is not what was checked.
     fn told(&self, text: &[u8], finish_reason: &str, usage: &[u8]) -> Option<Vec<u8>> {
         let usage = serde_json::from_slice::<Usage>(usage).ok()?;
-        let shown = &self.expected.shown;
+        let shown = &self.0.expected.shown;
         let message = format!("msg_{}", shown.id.strip_prefix("resp_").unwrap_or(&shown.id));
         let is_whole = finish_reason == "stop";
         let status = if is_whole { "completed" } else { "incomplete" };

@@ -18,6 +18,9 @@ const MOST_ANSWER_BYTES: usize = 64 * 1024 * 1024;
 
 pub(super) fn ask(caller: Caller<'_>, plan: &Plan<'_>) -> Result<Asked, Failure> {
     let is_openai = matches!(plan.remote.upstream.kind, Kind::Openai(_));
+    if caller.surface.task() == Task::Generate {
+        return generation::ask(caller, plan, is_openai);
+    }
     if caller.second_rerank && !is_openai {
         return Err(UNSUPPORTED);
     }
@@ -31,9 +34,6 @@ pub(super) fn ask(caller: Caller<'_>, plan: &Plan<'_>) -> Result<Asked, Failure>
 }
 
 fn pieces(caller: &Caller<'_>, plan: &Plan<'_>, is_openai: bool) -> Result<Vec<Piece>, Failure> {
-    if caller.surface.task() == Task::Generate {
-        return generation::body(caller, plan, is_openai);
-    }
     let model = plan.remote.model.as_str();
     let params = &plan.remote.upstream.params;
     let body = caller.body;
@@ -57,7 +57,6 @@ fn pieces(caller: &Caller<'_>, plan: &Plan<'_>, is_openai: bool) -> Result<Vec<P
 
 fn accept(caller: &Caller<'_>) -> &'static str {
     match (caller.format, caller.reads) {
-        _ if caller.details.stream => names::EVENT_STREAM,
         (Format::Multipart, _) => "*/*",
         (Format::Json | Format::Msgpack, Content::Msgpack) => names::MSGPACK,
         (Format::Json | Format::Msgpack, Content::Json | Content::Text) => names::JSON,
@@ -76,14 +75,9 @@ fn content_type(caller: &Caller<'_>) -> String {
 }
 
 fn reading(caller: Caller<'_>, plan: &Plan<'_>) -> Reading {
-    let (surface, reads, stream) = (caller.surface, caller.reads, caller.details.stream);
-    let expected = expected(caller, plan);
-    if stream {
-        return super::stream(surface, surface, &expected);
-    }
-    let most_bytes = if surface.task() == Task::Generate { host::MOST_TEXT_BYTES } else { MOST_ANSWER_BYTES };
-    let back = super::Back::Verbatim(Back { surface, reads, expected });
-    Reading::Whole(Box::new(Whole { most_bytes, back }))
+    let (surface, reads) = (caller.surface, caller.reads);
+    let back = super::Back::Verbatim(Back { surface, reads, expected: expected(caller, plan) });
+    Reading::Whole(Box::new(Whole { most_bytes: MOST_ANSWER_BYTES, back }))
 }
 
 /// What the caller's call and the model's declaration say about an answer in the caller's own protocol.
@@ -126,9 +120,6 @@ impl Back {
             (_, Content::Msgpack) => (names::MSGPACK, Content::Msgpack),
             _ => (names::JSON, Content::Json),
         };
-        if self.surface.task() == Task::Generate && !is_type(kind, names::JSON) {
-            return Err(INVALID);
-        }
         let body = answer::check(self.surface, content, &answer.body, &self.expected)?.into_owned();
         Ok(Answer { content_type, body })
     }

@@ -17,6 +17,9 @@ use std::sync::Arc;
 /// The call asks for what cannot be said there.
 pub(crate) const UNTRANSLATABLE: Failure = Failure::new(Cause::Unsupported, Class::Invalid);
 
+/// The upstream has no way to serve the call.
+pub(crate) const UNSUPPORTED: Failure = Failure::new(Cause::Unsupported, Class::Final);
+
 /// The answer is not a valid one.
 pub(crate) const INVALID: Failure = Failure::new(Cause::InvalidAnswer, Class::Final);
 

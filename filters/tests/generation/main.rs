@@ -1,7 +1,10 @@
 //! What generation asks of upstreams, and what the caller gets back.
 
+mod finished;
 mod generate;
 mod host;
+mod onboarded;
+mod properties;
 mod responses;
 mod shapes;
 mod verbatim;

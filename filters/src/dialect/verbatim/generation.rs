@@ -2,13 +2,29 @@
 //! output capped, and without what is SIE's own where the host is not a SIE (contract section 6).
 
 use crate::answer::{Content, Members};
-use crate::dialect::{Caller, NOT_REPLAYABLE, host};
+use crate::dialect::finished::Finishing;
+use crate::dialect::host::Reader;
+use crate::dialect::{self, Asked, Caller, NOT_REPLAYABLE, Reading, Whole, host};
 use crate::edit::{self, Outgoing, Piece};
 use spillway_policies::verdict::Plan;
 use spillway_policies::{Failure, Surface};
 
+pub(super) fn ask(caller: Caller<'_>, plan: &Plan<'_>, is_openai: bool) -> Result<Asked, Failure> {
+    let (surface, stream) = (caller.surface, caller.details.stream);
+    let body = body(&caller, plan, is_openai)?;
+    let finishing = Finishing::of(&caller, plan, surface)?;
+    let expected = super::expected(caller, plan);
+    let reading = if stream {
+        dialect::stream(surface, surface, &expected, &finishing.stream_marks(expected.choices))?
+    } else {
+        let back = dialect::Back::Generated(Reader { surface, expected, finishing });
+        Reading::Whole(Box::new(Whole { most_bytes: host::MOST_TEXT_BYTES, back }))
+    };
+    Ok(host::asked(plan, surface, body, reading))
+}
+
 /// The outgoing body.
-pub(super) fn body(caller: &Caller<'_>, plan: &Plan<'_>, is_openai: bool) -> Result<Vec<Piece>, Failure> {
+fn body(caller: &Caller<'_>, plan: &Plan<'_>, is_openai: bool) -> Result<Vec<Piece>, Failure> {
     let mut outgoing = Outgoing::read(caller.body).map_err(|_| NOT_REPLAYABLE)?;
     if caller.surface == Surface::Generate {
         native(caller, outgoing).ok_or(NOT_REPLAYABLE)

@@ -1,0 +1,151 @@
+//! What is done with the text of a whole, checked answer before the caller gets it? Private reasoning is taken out, and a strict JSON
+//! Schema is held against what is left (contract section 5, reasoning privacy and strict output).
+
+use super::{Caller, INVALID, NOT_REPLAYABLE, UNSUPPORTED, UNTRANSLATABLE};
+use crate::answer::{Content, MAX_CHOICES, Members, values};
+use crate::edit::Outgoing;
+use crate::marks::{Heard, Marks, Watch};
+use crate::reasoning::Reasoning;
+use crate::strict::{self, Strict};
+use crate::upstream_status::loose::Text;
+use spillway_policies::upstream::Kind;
+use spillway_policies::verdict::Plan;
+use spillway_policies::{Failure, Surface};
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+
+/// What is done with the text of each choice.
+pub(super) struct Finishing {
+    pub(super) marks: Marks,
+    pub(super) include_reasoning: bool,
+    strict: Option<Arc<Strict>>,
+}
+
+impl Finishing {
+    /// Of the answer to a call that is asked of `surface`.
+    ///
+    /// # Errors
+    /// The caller's schema is not one, or the operator hides reasoning of a format that is not known.
+    pub(super) fn of(caller: &Caller<'_>, plan: &Plan<'_>, surface: Surface) -> Result<Self, Failure> {
+        let body = Outgoing::read(caller.body).map_err(|_| NOT_REPLAYABLE)?;
+        let format = body.value("response_format").filter(|_| caller.surface == Surface::Chat);
+        let strict = match format.and_then(strict::strict_schema) {
+            Some(schema) => Some(Arc::new(Strict::compile(schema).map_err(|_| UNTRANSLATABLE)?)),
+            None => None,
+        };
+        let reasoning = if plan.remote.onboarding.hides_reasoning {
+            // Reasoning that a raw prompt has begun goes on in its answer; a SIE looks after that itself.
+            let is_raw = surface == Surface::Completions && matches!(plan.remote.upstream.kind, Kind::Openai(_));
+            let prompt = ["prompt", "input"].into_iter().find_map(|name| body.value(name)).filter(|_| is_raw);
+            hidden(plan, prompt.and_then(one_text).as_deref())?
+        } else {
+            None
+        };
+        let marks = Marks { reasoning, ..Marks::default() };
+        Ok(Self { strict, ..Self::reading(marks, caller.details.include_reasoning) })
+    }
+
+    /// Text that is read for these marks, and for nothing else.
+    pub(super) const fn reading(marks: Marks, include_reasoning: bool) -> Self {
+        Self { marks, include_reasoning, strict: None }
+    }
+
+    /// How the text of a stream of so many choices is read.
+    pub(super) fn stream_marks(&self, choices: Option<usize>) -> Marks {
+        let watch = self.strict.clone().map(|strict| Watch::new(strict, choices.unwrap_or(MAX_CHOICES)));
+        Marks { watch, ..self.marks.clone() }
+    }
+
+    /// The answer of `surface` as the caller gets it.
+    ///
+    /// # Errors
+    /// It does not keep the caller's schema, or says what is not text where text is looked into.
+    pub(super) fn finish<'a>(&self, surface: Surface, answer: Cow<'a, [u8]>) -> Result<Cow<'a, [u8]>, Failure> {
+        if self.marks.are_none() && self.strict.is_none() {
+            return Ok(answer);
+        }
+        let mut members = Members::read(Content::Json, &answer).ok_or(INVALID)?;
+        match surface {
+            Surface::Chat | Surface::Completions => {
+                let choices = members.raw_cow("choices").ok_or(INVALID)?;
+                let choices = values(Content::Json, &choices).ok_or(INVALID)?;
+                let choices =
+                    choices.into_iter().map(|choice| self.choice(surface, choice)).collect::<Option<Vec<_>>>();
+                members.set("choices", [b"[", choices.ok_or(INVALID)?.join(&b","[..]).as_slice(), b"]"].concat());
+            }
+            Surface::Generate => {
+                self.text(&mut members, "text").ok_or(INVALID)?;
+            }
+            _ => return Ok(answer),
+        }
+        Ok(Cow::Owned(members.to_bytes()))
+    }
+
+    fn choice(&self, surface: Surface, choice: &[u8]) -> Option<Vec<u8>> {
+        let mut choice = Members::read(Content::Json, choice)?;
+        let is_plain = if surface == Surface::Completions {
+            self.text(&mut choice, "text")?.is_plain
+        } else {
+            let message = choice.raw_cow("message")?;
+            let mut message = Members::read(Content::Json, &message)?;
+            let heard = self.text(&mut message, "content")?;
+            let reasons = self.include_reasoning && !heard.hidden.is_empty();
+            if reasons && message.raw("reasoning_content").is_none() {
+                message.set_text("reasoning_content", &heard.hidden);
+            }
+            let calls = message.raw("tool_calls").is_some_and(|calls| !matches!(calls, b"null" | b"[]"));
+            let is_end = choice.read_member::<Text<'_>>("finish_reason")?.0 == "stop";
+            if let Some(strict) = self.strict.as_ref().filter(|_| is_end && !calls) {
+                strict.is_met_by(&heard.text).then_some(())?;
+            }
+            let message = message.to_bytes();
+            choice.set("message", message);
+            heard.is_plain
+        };
+        if !is_plain && choice.raw("logprobs").is_some() {
+            choice.set("logprobs", &b"null"[..]);
+        }
+        Some(choice.to_bytes())
+    }
+
+    /// Reads a member's text and puts what the caller may see in its place. Null says nothing.
+    fn text(&self, said: &mut Members<'_>, name: &'static str) -> Option<Heard<'static>> {
+        let Some(raw) = said.raw(name).filter(|raw| *raw != b"null") else {
+            return Some(Heard { is_plain: true, ..Heard::default() });
+        };
+        let text: String = serde_json::from_slice(raw).ok()?;
+        let heard = self.marks.clone().read(&text).into_owned();
+        if heard.text != text {
+            said.set_text(name, &heard.text);
+        }
+        Some(heard)
+    }
+}
+
+/// Finds the reasoning that the operator hides, in the answer to `prompt` where there is one.
+///
+/// # Errors
+/// Its format is not known: nothing is shown then.
+pub(super) fn hidden(plan: &Plan<'_>, prompt: Option<&str>) -> Result<Option<Reasoning>, Failure> {
+    let onboarding = &plan.remote.onboarding;
+    if !onboarding.hides_reasoning {
+        return Ok(None);
+    }
+    let format = onboarding.reasoning_format.as_deref().ok_or(UNSUPPORTED)?;
+    let reasoning = prompt.map_or_else(|| Reasoning::new(format), |prompt| Reasoning::after(format, prompt));
+    reasoning.map(Some).ok_or(UNSUPPORTED)
+}
+
+/// A raw text, or the only text of a raw list.
+fn one_text(raw: &[u8]) -> Option<Cow<'_, str>> {
+    let text = serde_json::from_slice::<Text<'_>>(raw).map(|text| text.0);
+    text.or_else(|_| serde_json::from_slice::<[Text<'_>; 1]>(raw).map(|[text]| text.0)).ok()
+}
+
+impl fmt::Debug for Finishing {
+    /// Without the caller's schema.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Finishing").finish_non_exhaustive()
+    }
+}

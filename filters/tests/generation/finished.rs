@@ -1,0 +1,94 @@
+//! What is done with finished text: private reasoning goes, and a strict schema is kept.
+
+use crate::host::{Host, INVALID, UNSUPPORTED, UNTRANSLATABLE, chat, completion, read, text};
+use serde_json::{Value, json};
+use spillway_policies::upstream::Endpoint;
+use spillway_policies::{Failure, Surface};
+
+fn hiding(mut host: Host) -> Host {
+    host.onboarding.reasoning_format = Some("qwen3".into());
+    host.onboarding.hides_reasoning = true;
+    host
+}
+
+fn told(host: &Host, surface: Surface, call: &Value, answer: &Value) -> Result<Value, Failure> {
+    read(&host.ask(surface, &text(call))?, answer)
+}
+
+fn openai() -> Host {
+    Host::openai(&[Endpoint::Chat, Endpoint::Completions])
+}
+
+#[test]
+fn marked_reasoning_is_hidden_on_every_surface() {
+    let said = json!({"role": "assistant", "content": "<think>p</think>a"});
+    let mut answer = chat(&said, "stop");
+    answer["choices"][0]["logprobs"] = json!({"content": []});
+    let call = json!({"model": "org/m", "messages": [], "max_tokens": 8});
+    for host in [hiding(openai()), hiding(Host::sie())] {
+        let choice = &told(&host, Surface::Chat, &call, &answer).expect("valid")["choices"][0];
+        assert_eq!(choice["message"], json!({"role": "assistant", "content": "a"}));
+        assert_eq!(choice["logprobs"], Value::Null);
+    }
+    let shown = json!({"model": "org/m", "messages": [], "max_tokens": 8, "include_reasoning": true});
+    let choice = &told(&hiding(openai()), Surface::Chat, &shown, &answer).expect("valid")["choices"][0];
+    assert_eq!(choice["message"], json!({"role": "assistant", "content": "a", "reasoning_content": "p"}));
+    let plain = &told(&openai(), Surface::Chat, &call, &answer).expect("valid")["choices"][0]["message"];
+    assert_eq!(plain["content"], "<think>p</think>a", "nothing is hidden that nobody declared");
+
+    let native = json!({"prompt": "q<think>", "max_new_tokens": 8});
+    let raw = told(&hiding(openai()), Surface::Generate, &native, &completion("p</think>a", "stop")).expect("valid");
+    assert_eq!(raw["text"], "a", "a raw prompt may have begun it");
+    let sie = json!({"model": "m", "text": "<think>p</think>a", "finish_reason": "stop",
+        "usage": {"prompt_tokens": 3, "completion_tokens": 4, "total_tokens": 7}});
+    assert_eq!(told(&hiding(Host::sie()), Surface::Generate, &native, &sie).expect("valid")["text"], "a");
+    let raw = json!({"model": "org/m", "prompt": ["q<think>"]});
+    let choice = &told(&hiding(openai()), Surface::Completions, &raw, &completion("p</think>a", "stop"))
+        .expect("valid")["choices"][0];
+    assert_eq!(choice["text"], "a");
+    let responses = json!({"model": "org/m", "input": "q"});
+    let response = told(&hiding(openai()), Surface::Responses, &responses, &chat(&said, "stop")).expect("valid");
+    assert_eq!(response["output"][0]["content"][0]["text"], "a");
+}
+
+#[test]
+fn an_unknown_format_shows_nothing() {
+    let mut host = hiding(openai());
+    host.onboarding.reasoning_format = Some("unheard-of".into());
+    let call = json!({"model": "org/m", "messages": []});
+    assert_eq!(told(&host, Surface::Chat, &call, &json!({})), Err(UNSUPPORTED));
+}
+
+fn strict(schema: &Value) -> Value {
+    let format = json!({"type": "json_schema", "json_schema": {"name": "n", "strict": true, "schema": schema}});
+    json!({"model": "org/m", "messages": [], "max_tokens": 8, "response_format": format})
+}
+
+#[test]
+fn a_strict_schema_is_held_against_finished_text() {
+    let call = strict(&json!({"type": "object", "required": ["a"], "properties": {"a": {"type": "integer"}}}));
+    let answer =
+        |message: Value, reason: &str| told(&openai(), Surface::Chat, &call, &chat(&message, reason)).map(|_| ());
+    let text = |content: &str| json!({"role": "assistant", "content": content});
+    assert_eq!(answer(text("{\"a\": 1}"), "stop"), Ok(()));
+    assert_eq!(answer(text("{\"a\": \"1\"}"), "stop"), Err(INVALID));
+    assert_eq!(answer(text("```json\n{\"a\": 1}\n```"), "stop"), Err(INVALID));
+    assert_eq!(answer(json!({"role": "assistant", "content": null}), "stop"), Err(INVALID));
+    assert_eq!(answer(text("{\"a\":"), "length"), Ok(()), "cut off, and said so");
+    let calls = json!([{"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}]);
+    let calling = json!({"role": "assistant", "content": "", "tool_calls": calls});
+    assert_eq!(answer(calling, "tool_calls"), Ok(()));
+    let hidden = told(&hiding(openai()), Surface::Chat, &call, &chat(&text("<think>p</think>{\"a\": 1}"), "stop"));
+    assert_eq!(hidden.expect("what is left keeps it")["choices"][0]["message"]["content"], "{\"a\": 1}");
+}
+
+#[test]
+fn a_schema_that_is_none_is_refused_before_anything_is_sent() {
+    for schema in [json!({"type": "nonsense"}), json!({"$ref": "https://example.com/schema.json"}), json!([])] {
+        assert_eq!(told(&openai(), Surface::Chat, &strict(&schema), &json!({})), Err(UNTRANSLATABLE), "{schema}");
+    }
+    let mut loose = strict(&json!({"type": "nonsense"}));
+    loose["response_format"]["json_schema"]["strict"] = json!(false);
+    let answer = chat(&json!({"role": "assistant", "content": "x"}), "stop");
+    assert!(told(&openai(), Surface::Chat, &loose, &answer).is_ok());
+}
