@@ -1,7 +1,7 @@
 //! What is done with the text of a whole, checked answer before the caller gets it? Private reasoning is taken out, and a strict JSON
 //! Schema is held against what is left (contract section 5, reasoning privacy and strict output).
 
-use super::{Caller, INVALID, NOT_REPLAYABLE, UNSUPPORTED, UNTRANSLATABLE};
+use super::{Caller, INVALID, UNSUPPORTED, UNTRANSLATABLE};
 use crate::answer::{Content, MAX_CHOICES, Members, values};
 use crate::edit::Outgoing;
 use crate::marks::{Heard, Marks, Watch};
@@ -23,13 +23,17 @@ pub(super) struct Finishing {
 }
 
 impl Finishing {
-    /// Of the answer to a call that is asked of `surface`.
+    /// Of the answer to `call`, the caller's own, which is asked of `surface`.
     ///
     /// # Errors
     /// The caller's schema is not one, or the operator hides reasoning of a format that is not known.
-    pub(super) fn of(caller: &Caller<'_>, plan: &Plan<'_>, surface: Surface) -> Result<Self, Failure> {
-        let body = Outgoing::read(caller.body).map_err(|_| NOT_REPLAYABLE)?;
-        let format = body.value("response_format").filter(|_| caller.surface == Surface::Chat);
+    pub(super) fn of(
+        call: &Outgoing<'_>,
+        caller: &Caller<'_>,
+        plan: &Plan<'_>,
+        surface: Surface,
+    ) -> Result<Self, Failure> {
+        let format = call.value("response_format").filter(|_| caller.surface == Surface::Chat);
         let strict = match format.and_then(strict::strict_schema) {
             Some(schema) => Some(Arc::new(Strict::compile(schema).map_err(|_| UNTRANSLATABLE)?)),
             None => None,
@@ -37,7 +41,7 @@ impl Finishing {
         let reasoning = if plan.remote.onboarding.hides_reasoning {
             // Reasoning that a raw prompt has begun goes on in its answer; a SIE looks after that itself.
             let is_raw = surface == Surface::Completions && matches!(plan.remote.upstream.kind, Kind::Openai(_));
-            let prompt = ["prompt", "input"].into_iter().find_map(|name| body.value(name)).filter(|_| is_raw);
+            let prompt = ["prompt", "input"].into_iter().find_map(|name| call.value(name)).filter(|_| is_raw);
             hidden(plan, prompt.and_then(one_text).as_deref())?
         } else {
             None

@@ -26,12 +26,12 @@ pub(super) fn ask(caller: Caller<'_>, plan: &Plan<'_>) -> Result<Asked, Failure>
     call.drop_empty();
     let stream = caller.details.stream;
     let logprobs = logprobs(&call, stream)?;
+    let finishing = Finishing::of(&call, &caller, plan, Surface::Completions)?;
     let mut call = translated(call)?;
     if let Some(top) = logprobs {
         call.put("logprobs", top.to_string());
     }
     let body = host::body(call, &caller, plan, Surface::Completions);
-    let finishing = Finishing::of(&caller, plan, Surface::Completions)?;
     let expected = Expected { choices: Some(1), logprobs: logprobs.is_some(), ..verbatim::expected(caller, plan) };
     let reading = if stream {
         super::stream(Surface::Generate, Surface::Completions, &expected, &finishing.stream_marks(Some(1)))?

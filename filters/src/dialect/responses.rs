@@ -33,9 +33,9 @@ pub(super) fn ask(caller: Caller<'_>, plan: &Plan<'_>, surface: Surface) -> Resu
     if caller.details.stream || !is_known || !is_profile_alone {
         return Err(UNTRANSLATABLE);
     }
+    let finishing = Finishing::of(&call, &caller, plan, surface)?;
     let call = translated(call, surface).ok_or(UNTRANSLATABLE)?;
     let body = host::body(call, &caller, plan, surface);
-    let finishing = Finishing::of(&caller, plan, surface)?;
     // Reasoning is no part of a SIE response.
     let mut expected = Expected { choices: Some(1), ..verbatim::expected(caller, plan) };
     expected.shown.include_reasoning = false;

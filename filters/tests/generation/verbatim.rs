@@ -1,6 +1,6 @@
 //! Generation in the caller's own protocol.
 
-use crate::host::{Host, body, text};
+use crate::host::{Host, body, chat, completion, read, text};
 use serde_json::{Value, json};
 use spillway_filters::edit::Piece;
 use spillway_policies::Surface;
@@ -88,4 +88,24 @@ fn a_native_call_goes_to_a_sie_as_it_came() {
     let wanted =
         json!({"prompt": "p", "max_new_tokens": 4, "options": {"default_sampling": {"top_k": 5, "min_new_tokens": 2}}});
     assert_eq!(sent(&Host::sie(), Surface::Generate, &call), wanted);
+}
+
+#[test]
+fn log_probabilities_come_back_to_who_asked_for_them() {
+    let told = |surface, call: &Value, answer: &Value| {
+        let asked = openai().ask(surface, &text(call)).expect("it can be asked");
+        read(&asked, answer).expect("valid")["choices"][0]["logprobs"].clone()
+    };
+    let mut answer = chat(&json!({"role": "assistant", "content": "a"}), "stop");
+    let token = json!({"token": "a", "logprob": -0.5});
+    answer["choices"][0]["logprobs"] = json!({"content": [token]});
+    let call = |logprobs: Value| json!({"model": "org/m", "messages": [], "max_tokens": 8, "logprobs": logprobs});
+    assert_eq!(told(Surface::Chat, &call(json!(true)), &answer)["content"][0]["token"], "a");
+    assert_eq!(told(Surface::Chat, &call(json!(false)), &answer), Value::Null);
+    let mut answer = completion("a", "stop");
+    answer["choices"][0]["logprobs"] =
+        json!({"tokens": ["a"], "token_logprobs": [-0.5], "top_logprobs": null, "text_offset": [0]});
+    let call = |logprobs: Value| json!({"model": "org/m", "prompt": "q", "logprobs": logprobs});
+    assert_eq!(told(Surface::Completions, &call(json!(0)), &answer)["tokens"][0], "a");
+    assert_eq!(told(Surface::Completions, &call(Value::Null), &answer), Value::Null);
 }

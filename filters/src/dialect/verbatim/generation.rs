@@ -1,7 +1,7 @@
 //! How does a generation call go to an upstream that has its surface? With the upstream's name for the model, usage asked for, the
 //! output capped, and without what is SIE's own where the host is not a SIE (contract section 6).
 
-use crate::answer::{Content, Members};
+use crate::answer::{Content, Expected, Members};
 use crate::dialect::finished::Finishing;
 use crate::dialect::host::Reader;
 use crate::dialect::{self, Asked, Caller, NOT_REPLAYABLE, Reading, Whole, host};
@@ -11,9 +11,12 @@ use spillway_policies::{Failure, Surface};
 
 pub(super) fn ask(caller: Caller<'_>, plan: &Plan<'_>, is_openai: bool) -> Result<Asked, Failure> {
     let (surface, stream) = (caller.surface, caller.details.stream);
-    let body = body(&caller, plan, is_openai)?;
-    let finishing = Finishing::of(&caller, plan, surface)?;
-    let expected = super::expected(caller, plan);
+    let call = Outgoing::read(caller.body).map_err(|_| NOT_REPLAYABLE)?;
+    let finishing = Finishing::of(&call, &caller, plan, surface)?;
+    // Chat switches them on, completions count them: 0 asks for them too.
+    let logprobs = call.value("logprobs").is_some_and(|value| value != b"false");
+    let body = body(call, &caller, plan, is_openai)?;
+    let expected = Expected { logprobs, ..super::expected(caller, plan) };
     let reading = if stream {
         dialect::stream(surface, surface, &expected, &finishing.stream_marks(expected.choices))?
     } else {
@@ -24,8 +27,12 @@ pub(super) fn ask(caller: Caller<'_>, plan: &Plan<'_>, is_openai: bool) -> Resul
 }
 
 /// The outgoing body.
-fn body(caller: &Caller<'_>, plan: &Plan<'_>, is_openai: bool) -> Result<Vec<Piece>, Failure> {
-    let mut outgoing = Outgoing::read(caller.body).map_err(|_| NOT_REPLAYABLE)?;
+fn body(
+    mut outgoing: Outgoing<'_>,
+    caller: &Caller<'_>,
+    plan: &Plan<'_>,
+    is_openai: bool,
+) -> Result<Vec<Piece>, Failure> {
     if caller.surface == Surface::Generate {
         native(caller, outgoing).ok_or(NOT_REPLAYABLE)
     } else if is_openai {
