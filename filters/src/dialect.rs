@@ -10,10 +10,9 @@ mod onboarded;
 mod responses;
 mod verbatim;
 
-use crate::answer::{Content, Expected, Members};
+use crate::answer::{Content, Members};
 use crate::call::{Details, Format};
 use crate::edit::Piece;
-use crate::marks::Marks;
 use crate::stream::Stream;
 use spillway_policies::verdict::Plan;
 use spillway_policies::{Cause, Class, Failure, Surface};
@@ -157,15 +156,6 @@ fn chat(caller: Caller<'_>, plan: &Plan<'_>) -> Result<Asked, Failure> {
 /// Whether `options` say nothing beside a profile of ours, which is used up.
 fn is_profile_alone(options: &[u8]) -> bool {
     Members::read(Content::Json, options).is_some_and(|options| options.iter().all(|(name, _)| name == "profile"))
-}
-
-/// Reads a stream of `upstream`'s surface for a caller of `surface`.
-fn stream(surface: Surface, upstream: Surface, expected: &Expected, marks: &Marks) -> Result<Reading, Failure> {
-    // The text of a stream is not looked into.
-    if !marks.are_none() || marks.watch.is_some() {
-        return Err(UNSUPPORTED);
-    }
-    Ok(Reading::Stream(Box::new(Stream::new(surface, upstream, expected))))
 }
 
 /// The upstream has no way to serve this call.

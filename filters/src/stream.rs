@@ -10,14 +10,14 @@ mod json;
 mod logprobs;
 pub(crate) mod native;
 pub(crate) mod responses;
-mod text;
 
-pub use text::Marks;
+pub use crate::marks::Marks;
 
 use crate::answer::Expected;
 use crate::event_stream::{Event, EventStream};
 use crate::prime::Progress;
 use crate::stream_error::{self, Position};
+use crate::strict::Watch;
 use choices::Choices;
 use native::Native;
 use responses::Responses;
@@ -54,7 +54,7 @@ enum State {
 /// How the upstream's events become the caller's.
 enum Way {
     Choices(Box<Choices>),
-    Native(Native),
+    Native(Box<Native>),
     Responses(Responses),
 }
 
@@ -64,7 +64,7 @@ impl Stream {
     #[must_use]
     pub fn new(caller: Surface, upstream: Surface, expected: &Expected) -> Self {
         let way = match upstream {
-            Surface::Generate => Way::Native(Native::new(expected)),
+            Surface::Generate => Way::Native(Box::new(Native::new(expected))),
             Surface::Responses => Way::Responses(Responses::new(&expected.shown)),
             // Only four surfaces stream; any other is read as chat.
             Surface::Audio
@@ -79,11 +79,22 @@ impl Stream {
         Self { caller, events: EventStream::new(MOST_EVENT_BYTES), way, state: State::Held }
     }
 
-    /// Has the text of every choice read for these marks; before anything is fed.
+    /// Has the text of every choice read for these marks; before anything is fed. Responses come from a SIE, which hides its own.
     #[must_use]
     pub fn marked(mut self, marks: Marks) -> Self {
+        match &mut self.way {
+            Way::Choices(choices) => choices.mark(marks),
+            Way::Native(native) => native.mark(marks),
+            Way::Responses(_) => {}
+        }
+        self
+    }
+
+    /// Has what the caller reads of every choice held against a schema when the choice ends; before anything is fed.
+    #[must_use]
+    pub fn watched(mut self, watch: Option<Watch>) -> Self {
         if let Way::Choices(choices) = &mut self.way {
-            choices.mark(marks);
+            choices.watch(watch);
         }
         self
     }

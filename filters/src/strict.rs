@@ -5,6 +5,9 @@
 //! time, and what could take very long or very deep is refused beforehand or counts as not met.
 
 mod cost;
+mod watch;
+
+pub use watch::Watch;
 
 use crate::tree;
 use cost::Cost;

@@ -1,12 +1,13 @@
 //! What is done with the text of a whole, checked answer before the caller gets it? Private reasoning is taken out, and a strict JSON
 //! Schema is held against what is left (contract section 5, reasoning privacy and strict output).
 
-use super::{Caller, INVALID, UNSUPPORTED, UNTRANSLATABLE};
-use crate::answer::{Content, MAX_CHOICES, Members, values};
+use super::{Caller, INVALID, Reading, UNSUPPORTED, UNTRANSLATABLE};
+use crate::answer::{Content, Expected, MAX_CHOICES, Members, values};
 use crate::edit::Outgoing;
-use crate::marks::{Heard, Marks, Watch};
+use crate::marks::{Heard, Marks};
 use crate::reasoning::Reasoning;
-use crate::strict::{self, Strict};
+use crate::stream::Stream;
+use crate::strict::{self, Strict, Watch};
 use crate::upstream_status::loose::Text;
 use spillway_policies::upstream::Kind;
 use spillway_policies::verdict::Plan;
@@ -55,17 +56,24 @@ impl Finishing {
         Self { marks, include_reasoning, strict: None }
     }
 
-    /// How the text of a stream of so many choices is read.
-    pub(super) fn stream_marks(&self, choices: Option<usize>) -> Marks {
-        let watch = self.strict.clone().map(|strict| Watch::new(strict, choices.unwrap_or(MAX_CHOICES)));
-        Marks { watch, ..self.marks.clone() }
+    /// Reads a stream of `upstream`'s surface for a caller of `surface`.
+    pub(super) fn stream(&self, surface: Surface, upstream: Surface, expected: &Expected) -> Reading {
+        let choices = expected.choices.unwrap_or(MAX_CHOICES);
+        let watch = self.strict.clone().map(|strict| Watch::new(strict, choices));
+        let stream = Stream::new(surface, upstream, expected).marked(self.marks.clone()).watched(watch);
+        Reading::Stream(Box::new(stream))
     }
 
-    /// The answer of `surface` as the caller gets it.
+    /// The checked answer of `surface` as the caller gets it; `raw` is how the upstream wrote it.
     ///
     /// # Errors
     /// It does not keep the caller's schema, or says what is not text where text is looked into.
-    pub(super) fn finish<'a>(&self, surface: Surface, answer: Cow<'a, [u8]>) -> Result<Cow<'a, [u8]>, Failure> {
+    pub(super) fn finish<'a>(
+        &self,
+        surface: Surface,
+        raw: &[u8],
+        answer: Cow<'a, [u8]>,
+    ) -> Result<Cow<'a, [u8]>, Failure> {
         if self.marks.are_none() && self.strict.is_none() {
             return Ok(answer);
         }
@@ -74,26 +82,31 @@ impl Finishing {
             Surface::Chat | Surface::Completions => {
                 let choices = members.raw_cow("choices").ok_or(INVALID)?;
                 let choices = values(Content::Json, &choices).ok_or(INVALID)?;
-                let choices =
-                    choices.into_iter().map(|choice| self.choice(surface, choice)).collect::<Option<Vec<_>>>();
+                let thinkers = if self.marks.reasoning.is_some() { thinkers(raw) } else { None }.unwrap_or_default();
+                let choice = |choice| self.choice(surface, choice, &thinkers);
+                let choices = choices.into_iter().map(choice).collect::<Option<Vec<_>>>();
                 members.set("choices", [b"[", choices.ok_or(INVALID)?.join(&b","[..]).as_slice(), b"]"].concat());
             }
             Surface::Generate => {
-                self.text(&mut members, "text").ok_or(INVALID)?;
+                text(self.marks.clone(), &mut members, "text").ok_or(INVALID)?;
             }
             _ => return Ok(answer),
         }
         Ok(Cow::Owned(members.to_bytes()))
     }
 
-    fn choice(&self, surface: Surface, choice: &[u8]) -> Option<Vec<u8>> {
+    fn choice(&self, surface: Surface, choice: &[u8], thinkers: &[u64]) -> Option<Vec<u8>> {
         let mut choice = Members::read(Content::Json, choice)?;
+        let mut marks = self.marks.clone();
+        if choice.read_member("index").is_some_and(|index| thinkers.contains(&index)) {
+            marks.thinks_apart();
+        }
         let is_plain = if surface == Surface::Completions {
-            self.text(&mut choice, "text")?.is_plain
+            text(marks, &mut choice, "text")?.is_plain
         } else {
             let message = choice.raw_cow("message")?;
             let mut message = Members::read(Content::Json, &message)?;
-            let heard = self.text(&mut message, "content")?;
+            let heard = text(marks, &mut message, "content")?;
             let reasons = self.include_reasoning && !heard.hidden.is_empty();
             if reasons && message.raw("reasoning_content").is_none() {
                 message.set_text("reasoning_content", &heard.hidden);
@@ -112,19 +125,36 @@ impl Finishing {
         }
         Some(choice.to_bytes())
     }
+}
 
-    /// Reads a member's text and puts what the caller may see in its place. Null says nothing.
-    fn text(&self, said: &mut Members<'_>, name: &'static str) -> Option<Heard<'static>> {
-        let Some(raw) = said.raw(name).filter(|raw| *raw != b"null") else {
-            return Some(Heard { is_plain: true, ..Heard::default() });
-        };
-        let text: String = serde_json::from_slice(raw).ok()?;
-        let heard = self.marks.clone().read(&text).into_owned();
-        if heard.text != text {
-            said.set_text(name, &heard.text);
-        }
-        Some(heard)
+/// Reads a member's text and puts what the caller may see in its place. Null says nothing.
+fn text(marks: Marks, said: &mut Members<'_>, name: &'static str) -> Option<Heard<'static>> {
+    let Some(raw) = said.raw(name).filter(|raw| *raw != b"null") else {
+        return Some(Heard { is_plain: true, ..Heard::default() });
+    };
+    let text: String = serde_json::from_slice(raw).ok()?;
+    let heard = marks.read(&text).into_owned();
+    if heard.text != text {
+        said.set_text(name, &heard.text);
     }
+    Some(heard)
+}
+
+/// The indexes of the chat choices whose reasoning stands in a member of its own: their text begins outside of it.
+fn thinkers(raw: &[u8]) -> Option<Vec<u64>> {
+    let answer = Members::read(Content::Json, raw)?;
+    let choices = values(Content::Json, answer.raw("choices")?)?;
+    let thinks = |message: &Members<'_>| {
+        let mut said =
+            ["reasoning", "reasoning_content", "reasoning_details"].into_iter().flat_map(|name| message.raw(name));
+        said.any(|raw| !matches!(raw, b"null" | b"\"\"" | b"[]" | b"{}"))
+    };
+    let index = |choice| {
+        let choice = Members::read(Content::Json, choice)?;
+        let message = Members::read(Content::Json, choice.raw("message")?)?;
+        choice.read_member::<u64>("index").filter(|_| thinks(&message))
+    };
+    Some(choices.into_iter().filter_map(index).collect())
 }
 
 /// Finds the reasoning that the operator hides, in the answer to `prompt` where there is one.

@@ -34,7 +34,7 @@ pub(super) fn ask(caller: Caller<'_>, plan: &Plan<'_>) -> Result<Asked, Failure>
     let body = host::body(call, &caller, plan, Surface::Completions);
     let expected = Expected { choices: Some(1), logprobs: logprobs.is_some(), ..verbatim::expected(caller, plan) };
     let reading = if stream {
-        super::stream(Surface::Generate, Surface::Completions, &expected, &finishing.stream_marks(Some(1)))?
+        finishing.stream(Surface::Generate, Surface::Completions, &expected)
     } else {
         let back = super::Back::Generate(Back(Reader { surface: Surface::Completions, expected, finishing }));
         Reading::Whole(Box::new(Whole { most_bytes: host::MOST_TEXT_BYTES, back }))

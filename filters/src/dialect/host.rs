@@ -85,7 +85,8 @@ impl Reader {
 
     /// The one answer, checked, dressed and finished.
     pub(super) fn read<'a>(&self, answers: &'a [Raw]) -> Result<Cow<'a, [u8]>, Failure> {
-        self.finishing.finish(self.surface, self.checked(answers)?)
+        let raw = answers.first().map(|answer| answer.body.as_slice()).unwrap_or_default();
+        self.finishing.finish(self.surface, raw, self.checked(answers)?)
     }
 
     /// The one answer, checked and dressed.

@@ -71,10 +71,10 @@ pub(super) fn ask(caller: Caller<'_>, plan: &Plan<'_>) -> Result<Asked, Failure>
     let body = host::body(call, &caller, plan, Surface::Completions);
     let (stream, include_reasoning) = (caller.details.stream, caller.details.include_reasoning);
     let expected = Expected { choices: Some(1), ..verbatim::expected(caller, plan) };
+    let finishing = Finishing::reading(marks, include_reasoning);
     let reading = if stream {
-        super::stream(Surface::Chat, Surface::Completions, &expected, &marks)?
+        finishing.stream(Surface::Chat, Surface::Completions, &expected)
     } else {
-        let finishing = Finishing::reading(marks, include_reasoning);
         let back = super::Back::Onboarded(Back(Reader { surface: Surface::Completions, expected, finishing }));
         Reading::Whole(Box::new(Whole { most_bytes: host::MOST_TEXT_BYTES, back }))
     };
@@ -127,7 +127,7 @@ fn marks(prompt: &str, tools: Option<Vec<String>>, plan: &Plan<'_>) -> Result<Ma
         format.map(|format| ToolReader::new(format, tools)).ok_or(UNTRANSLATABLE)
     };
     let (reasoning, tools) = (finished::hidden(plan, Some(prompt))?, tools.map(reader).transpose()?);
-    Ok(Marks { reasoning, tools, watch: None })
+    Ok(Marks { reasoning, tools })
 }
 
 /// Reads a whole completions answer as chat.

@@ -100,6 +100,7 @@ pub(super) fn expected(caller: Caller<'_>, plan: &Plan<'_>) -> Expected {
         context: tasks.context_length,
         output_cap,
         top_n: details.top_n,
+        logprobs: details.logprobs,
         ..Expected::default()
     }
 }

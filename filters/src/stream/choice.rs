@@ -8,8 +8,9 @@ use super::chunk::{self, Delta};
 use super::events::{Events, Logprobs};
 use super::json::{self, Object};
 use super::logprobs::{self, Form};
-use super::text::{Heard, Marks};
 use crate::answer::{Expected, Fields};
+use crate::marks::{Heard, Marks};
+use crate::strict::Watch;
 use serde_json::value::RawValue;
 use spillway_policies::Surface;
 
@@ -54,6 +55,7 @@ pub(super) struct Choice {
     hides: bool,
     reason: Option<&'static str>,
     marks: Marks,
+    watch: Option<Watch>,
     calls: Calls,
 }
 
@@ -72,7 +74,7 @@ struct Said<'a> {
 }
 
 impl Choice {
-    pub(super) fn new(place: usize, marks: Marks) -> Self {
+    pub(super) fn new(place: usize, marks: Marks, watch: Option<Watch>) -> Self {
         Self {
             place,
             begun: false,
@@ -81,6 +83,7 @@ impl Choice {
             hides: false,
             reason: None,
             marks,
+            watch,
             calls: Calls::default(),
         }
     }
@@ -134,6 +137,9 @@ impl Choice {
         if ends {
             heard.append(self.marks.finish());
         }
+        if let Some(watch) = &mut self.watch {
+            watch.say(&heard.text);
+        }
         heard
     }
 
@@ -151,6 +157,8 @@ impl Choice {
             return None;
         }
         let logprobs = said.logprobs.filter(|raw| ask.expected.logprobs && raw.get() != "null" && !said.thinks);
+        // What is held back may turn out to be private.
+        let logprobs = logprobs.filter(|_| said.heard.is_plain);
         if said.heard.text.is_empty() && logprobs.is_none() {
             return Some(());
         }
@@ -204,6 +212,9 @@ impl Choice {
                 self.reason = Some("tool_calls");
             }
             (self.reason != Some("tool_calls") || !self.calls.are_none()).then_some(())?;
+            // What was cut off, or calls tools instead, keeps no schema.
+            let is_text = self.reason == Some("stop") && self.calls.are_none();
+            (!is_text || self.watch.as_ref().is_none_or(Watch::is_met)).then_some(())?;
         }
         Some(shown)
     }

@@ -4,10 +4,11 @@ use super::BROKEN;
 use super::choice::{Ask, Choice, Shows};
 use super::chunk::{self, Chunk};
 use super::events::{End, Events, Logprobs};
-use super::text::Marks;
 use crate::answer::{Expected, Fields, Generated, MAX_CHOICES, is_chat, is_completion};
+use crate::marks::Marks;
 use crate::prime::Progress;
 use crate::stream_error::Position;
+use crate::strict::Watch;
 use serde_json::value::RawValue;
 use spillway_policies::{Failure, Surface};
 
@@ -17,6 +18,7 @@ pub(super) struct Choices {
     upstream: Surface,
     expected: Expected,
     marks: Marks,
+    watch: Option<Watch>,
     /// What stands before the choices in every chunk.
     opening: Vec<u8>,
     choices: Vec<Choice>,
@@ -48,6 +50,7 @@ impl Choices {
             upstream,
             expected: expected.clone(),
             marks: Marks::default(),
+            watch: None,
             opening,
             choices: Vec::new(),
             begun: 0,
@@ -61,6 +64,10 @@ impl Choices {
 
     pub(super) fn mark(&mut self, marks: Marks) {
         self.marks = marks;
+    }
+
+    pub(super) fn watch(&mut self, watch: Option<Watch>) {
+        self.watch = watch;
     }
 
     /// Whether every choice has ended, usage came behind it, and `[DONE]` where it may not be missing.
@@ -128,7 +135,7 @@ impl Choices {
         let reason = choice.reason(is_end)?;
         choice.is_of(self.upstream != Surface::Completions).then_some(())?;
         while self.choices.len() <= place {
-            self.choices.push(Choice::new(self.choices.len(), self.marks.clone()));
+            self.choices.push(Choice::new(self.choices.len(), self.marks.clone(), self.watch.clone()));
         }
         let state = &mut self.choices[place];
         if state.reason().is_some() {

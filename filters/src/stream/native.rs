@@ -3,6 +3,7 @@
 use super::BROKEN;
 use super::events::{End, Events, Logprobs};
 use crate::answer::{Expected, Fields, Generated, is_generated};
+use crate::marks::Marks;
 use crate::prime::Progress;
 use crate::stream_error::Position;
 use crate::upstream_status::in_band;
@@ -50,13 +51,23 @@ impl Piece<'_> {
 /// Reads one stream of generate for a caller of generate.
 pub(super) struct Native {
     expected: Expected,
+    marks: Marks,
     events: Events,
     ended: bool,
 }
 
 impl Native {
     pub(super) fn new(expected: &Expected) -> Self {
-        Self { expected: expected.clone(), events: Events::new(expected.shown.id.clone()), ended: false }
+        Self {
+            expected: expected.clone(),
+            marks: Marks::default(),
+            events: Events::new(expected.shown.id.clone()),
+            ended: false,
+        }
+    }
+
+    pub(super) fn mark(&mut self, marks: Marks) {
+        self.marks = marks;
     }
 
     pub(super) const fn is_whole(&self) -> bool {
@@ -80,11 +91,22 @@ impl Native {
     }
 
     fn write(&mut self, piece: &Piece<'_>, out: &mut Vec<u8>) -> Option<Progress> {
-        let text = piece.text_delta.as_ref().map(|text| text.0.as_ref()).unwrap_or_default();
-        let logprobs = piece.logprobs.filter(|_| self.expected.logprobs).map_or(Logprobs::None, Logprobs::Native);
+        let written = piece.text_delta.as_ref().map(|text| text.0.as_ref()).unwrap_or_default();
+        let mut heard = self.marks.feed(written);
+        if piece.done {
+            heard.append(self.marks.finish());
+        }
+        // Those of private reasoning are private.
+        let logprobs = piece.logprobs.filter(|_| self.expected.logprobs && heard.is_plain);
+        let logprobs = logprobs.map_or(Logprobs::None, Logprobs::Native);
+        let text = heard.text.as_ref();
         if !piece.done {
             self.events.write(text, logprobs, None, out)?;
-            return Some(if text.is_empty() { Progress::Nothing } else { Progress::Committed });
+            return Some(match (text.is_empty(), written.is_empty()) {
+                (false, _) => Progress::Committed,
+                (true, false) => Progress::Alive,
+                (true, true) => Progress::Nothing,
+            });
         }
         let usage = piece.usage.map(|Fields(usage)| usage);
         let is_exact = |usage: Generated| usage.is_sound() && usage.is_within(&self.expected, 1);

@@ -52,6 +52,21 @@ fn marked_reasoning_is_hidden_on_every_surface() {
 }
 
 #[test]
+fn a_host_that_keeps_reasoning_apart_has_none_in_its_text() {
+    let mut host = openai();
+    host.onboarding.reasoning_format = Some("deepseek_r1".into());
+    host.onboarding.hides_reasoning = true;
+    let call = json!({"model": "org/m", "messages": [], "max_tokens": 8});
+    let content = |message: Value| {
+        let told = told(&host, Surface::Chat, &call, &chat(&message, "stop")).expect("valid");
+        told["choices"][0]["message"].clone()
+    };
+    let public = json!({"role": "assistant", "content": "a"});
+    assert_eq!(content(json!({"role": "assistant", "content": "a", "reasoning_content": "p"})), public);
+    assert_eq!(content(json!({"role": "assistant", "content": "p</think>a"})), public, "the template began it");
+}
+
+#[test]
 fn an_unknown_format_shows_nothing() {
     let mut host = hiding(openai());
     host.onboarding.reasoning_format = Some("unheard-of".into());

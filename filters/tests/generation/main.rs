@@ -7,4 +7,5 @@ mod onboarded;
 mod properties;
 mod responses;
 mod shapes;
+mod streams;
 mod verbatim;

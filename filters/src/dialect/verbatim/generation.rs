@@ -1,7 +1,7 @@
 //! How does a generation call go to an upstream that has its surface? With the upstream's name for the model, usage asked for, the
 //! output capped, and without what is SIE's own where the host is not a SIE (contract section 6).
 
-use crate::answer::{Content, Expected, Members};
+use crate::answer::{Content, Members};
 use crate::dialect::finished::Finishing;
 use crate::dialect::host::Reader;
 use crate::dialect::{self, Asked, Caller, NOT_REPLAYABLE, Reading, Whole, host};
@@ -13,12 +13,10 @@ pub(super) fn ask(caller: Caller<'_>, plan: &Plan<'_>, is_openai: bool) -> Resul
     let (surface, stream) = (caller.surface, caller.details.stream);
     let call = Outgoing::read(caller.body).map_err(|_| NOT_REPLAYABLE)?;
     let finishing = Finishing::of(&call, &caller, plan, surface)?;
-    // Chat switches them on, completions count them: 0 asks for them too.
-    let logprobs = call.value("logprobs").is_some_and(|value| value != b"false");
     let body = body(call, &caller, plan, is_openai)?;
-    let expected = Expected { logprobs, ..super::expected(caller, plan) };
+    let expected = super::expected(caller, plan);
     let reading = if stream {
-        dialect::stream(surface, surface, &expected, &finishing.stream_marks(expected.choices))?
+        finishing.stream(surface, surface, &expected)
     } else {
         let back = dialect::Back::Generated(Reader { surface, expected, finishing });
         Reading::Whole(Box::new(Whole { most_bytes: host::MOST_TEXT_BYTES, back }))
