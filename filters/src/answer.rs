@@ -1,14 +1,14 @@
 //! Is this whole answer of an upstream valid, and what does the caller see of it?
 //!
 //! An upstream is not trusted: its answer is checked for the surface's shape, then dressed as the caller's own (contract section 5).
-//! Vectors and scores stay the bytes they were.
+//! The arrays of a native answer stay the bytes they were.
 
 pub(crate) mod array;
 mod chat;
 mod choices;
 mod cursor;
 mod dtype;
-mod embeddings;
+pub(crate) mod embeddings;
 mod encode;
 mod extract;
 mod fields;
@@ -21,11 +21,12 @@ pub(crate) mod msgpack;
 mod native;
 mod numbers;
 mod numeral;
-mod rerank;
+pub(crate) mod rerank;
 mod responses;
 mod score;
 mod transcription;
 mod usage;
+pub(crate) mod vector;
 mod writer;
 
 use choices::Kind;
@@ -33,13 +34,13 @@ pub(crate) use choices::MAX_CHOICES;
 pub use dtype::OutputDtype;
 pub(crate) use fields::Fields;
 pub(crate) use finish::{is_chat, is_completion, is_generated};
-pub(crate) use list::values;
+pub(crate) use list::{Bounded, values};
 pub(crate) use members::{Members, json_text};
-pub(crate) use usage::Generated;
+pub(crate) use usage::{Generated, Tokens};
 
 use crate::shape::Shown;
 use crate::upstream_status::in_band;
-use crate::upstream_status::loose::{Loose, Text};
+use crate::upstream_status::loose::Loose;
 use spillway_policies::{Cause, Class, Failure, Surface};
 use std::borrow::Cow;
 
@@ -119,11 +120,16 @@ pub fn check<'a>(
     if content == Content::Msgpack && !takes_msgpack {
         return Err(INVALID);
     }
+    match surface {
+        Surface::Embeddings => return embeddings::check(body, expected).map(Cow::Owned),
+        Surface::Rerank => return rerank::check(body, expected).map(Cow::Owned),
+        _ => {}
+    }
     let members = Members::read(content, body).ok_or(INVALID)?;
     if let Some(failure) = stated_failure(&members) {
         return Err(failure);
     }
-    shown(surface, members, expected).map(Cow::Owned).ok_or(INVALID)
+    shown(surface, &members, expected).map(Cow::Owned).ok_or(INVALID)
 }
 
 /// The failure of every answer that is not a valid one.
@@ -131,41 +137,26 @@ const INVALID: Failure = Failure::new(Cause::InvalidAnswer, Class::Final);
 
 /// The failure of an error under a success status: `error` of any kind but null, or a flat `object: error`.
 fn stated_failure(members: &Members<'_>) -> Option<Failure> {
-    if members.raw("error").is_some() {
-        match members.read_member::<Loose<'_>>("error") {
-            Some(Loose::Null) => {}
-            Some(error) => return Some(in_band::failure(Cause::InvalidAnswer, &error)),
-            None => return Some(INVALID),
-        }
+    let read = |name| members.read_member::<Loose<'_>>(name);
+    let error = read("error");
+    if error.is_none() && members.raw("error").is_some() {
+        return Some(INVALID);
     }
-    let is_error = members.read_member::<Text<'_>>("object").is_some_and(|object| object.0 == "error");
-    is_error.then(|| in_band::coded(Cause::InvalidAnswer, members.read_member::<Loose<'_>>("code").as_ref(), None))
+    in_band::stated(error.as_ref(), read("object").as_ref(), read("code").as_ref())
 }
 
 /// What the caller sees of an answer; none when it is not a valid one.
-fn shown(surface: Surface, mut members: Members<'_>, expected: &Expected) -> Option<Vec<u8>> {
+fn shown(surface: Surface, members: &Members<'_>, expected: &Expected) -> Option<Vec<u8>> {
     match surface {
-        Surface::Audio => transcription::shown(&members),
-        Surface::Chat => chat::shown(&members, Kind::Message, expected),
-        Surface::Completions => chat::shown(&members, Kind::Text, expected),
-        Surface::Embeddings => {
-            embeddings::embeddings(&members, expected)?;
-            embeddings::put_in_order(&mut members)?;
-            Some(renamed(members, expected))
-        }
-        Surface::Encode => encode::shown(&members, expected),
-        Surface::Extract => extract::shown(&members, expected),
-        Surface::Generate => native::generated(&members, expected),
-        Surface::Rerank => {
-            rerank::rerank(&members, expected)?;
-            Some(renamed(members, expected))
-        }
-        Surface::Responses => responses::shown(&members, expected),
-        Surface::Score => score::shown(&members, expected),
+        Surface::Audio => transcription::shown(members),
+        Surface::Chat => chat::shown(members, Kind::Message, expected),
+        Surface::Completions => chat::shown(members, Kind::Text, expected),
+        // They have readers of their own.
+        Surface::Embeddings | Surface::Rerank => None,
+        Surface::Encode => encode::shown(members, expected),
+        Surface::Extract => extract::shown(members, expected),
+        Surface::Generate => native::generated(members, expected),
+        Surface::Responses => responses::shown(members, expected),
+        Surface::Score => score::shown(members, expected),
     }
-}
-
-fn renamed(mut members: Members<'_>, expected: &Expected) -> Vec<u8> {
-    members.set_text("model", &expected.shown.model);
-    members.to_bytes()
 }

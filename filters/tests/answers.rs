@@ -67,52 +67,6 @@ fn what_is_no_valid_embedding_or_rank_is_refused() {
 }
 
 #[test]
-fn embeddings_are_placed_by_distinct_indexes() {
-    let data = |indexes: &[&str]| {
-        let data: Vec<_> = indexes.iter().map(|index| format!(r#"{{{index}"embedding":[1,-2.5]}}"#)).collect();
-        format!(
-            r#"{{"object":"list","data":[{}],"model":"up","usage":{{"prompt_tokens":1,"total_tokens":1}}}}"#,
-            data.join(",")
-        )
-    };
-    let is_valid = |body: &str, items| json(Surface::Embeddings, body, &of(items)).is_ok();
-    assert!(is_valid(&data(&[r#""index":1,"#, r#""index":0,"#]), 2));
-    assert!(is_valid(&data(&["", ""]), 2));
-    assert!(!is_valid(&data(&[r#""index":1,"#, r#""index":2,"#]), 2), "positions of a batch");
-    assert!(!is_valid(&data(&[r#""index":0,"#, ""]), 2));
-    assert!(!is_valid(&data(&["", ""]), 3));
-    let base64 = r#"{"data":[{"index":0,"embedding":"AACAPw=="}],"usage":{}}"#;
-    assert!(is_valid(base64, 1));
-    for (dim, fits) in [(1, true), (2, false)] {
-        assert_eq!(json(Surface::Embeddings, base64, &Expected { dim: Some(dim), ..of(1) }).is_ok(), fits, "{dim}");
-    }
-    assert!(!is_valid(r#"{"data":[{"embedding":[1]},{"embedding":[1,2]}]}"#, 2), "two widths");
-    assert!(!is_valid(r#"{"data":[{"embedding":[1,2,3,4]},{"embedding":"AAAA"}]}"#, 2), "two forms");
-    let shown = json(Surface::Embeddings, base64, &of(1)).expect("it is valid");
-    assert_eq!(shown, r#"{"model":"public/m","data":[{"index":0,"embedding":"AACAPw=="}],"usage":{}}"#);
-}
-
-#[test]
-fn embeddings_come_in_the_order_of_their_inputs() {
-    let mixed = r#"{"data":[{"index":2,"embedding":[3]},{"index":0,"embedding":[1]},{"index":1,"embedding":[2.50]}],"usage":{}}"#;
-    let shown = json(Surface::Embeddings, mixed, &of(3)).expect("it is valid");
-    let order = r#"[{"index":0,"embedding":[1]},{"index":1,"embedding":[2.50]},{"index":2,"embedding":[3]}]"#;
-    assert!(shown.contains(order), "{shown}");
-}
-
-#[test]
-fn rerank_gives_as_many_results_as_were_asked_for() {
-    let two =
-        r#"{"id":"r","results":[{"index":2,"relevance_score":0.9},{"index":0,"relevance_score":-7}],"model":"up"}"#;
-    let asked = |items, top_n| json(Surface::Rerank, two, &Expected { items, top_n, ..expected() });
-    assert!(asked(Some(3), Some(2)).is_ok());
-    assert!(asked(None, None).is_ok());
-    assert_eq!(asked(Some(3), None), Err(INVALID), "one is missing");
-    assert_eq!(asked(Some(2), Some(9)), Err(INVALID), "an index out of range");
-    assert!(asked(Some(3), Some(2)).is_ok_and(|shown| shown.ends_with(r#""model":"public/m"}"#)));
-}
-
-#[test]
 fn an_error_under_a_success_status_is_what_it_states() {
     for (body, class, stated) in [
         (r#"{"error":{"message":"x"}}"#, Class::Final, None),

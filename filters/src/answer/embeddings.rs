@@ -1,48 +1,123 @@
-//! Is this a well-formed answer of embeddings, and in which order does the caller see it?
+//! Is this a well-formed answer of embeddings, and what does the caller see of it?
 
-use super::indexes::are_distinct_below;
-use super::members::Members;
-use super::numbers::Vector;
-use super::usage::embedded_usage;
-use super::{Content, Expected, Fields, list};
+use super::indexes::{MAX_INDEXES, in_order};
+use super::list::Bounded;
+use super::usage::{Embedded, Tokens};
+use super::vector::{self, Vector};
+use super::{Expected, Fields, INVALID, json_text};
+use crate::upstream_status::in_band;
+use crate::upstream_status::loose::Loose;
 use serde::Deserialize;
+use serde_json::value::RawValue;
+use spillway_policies::Failure;
 
-/// Embeddings: `data`, one vector each, all of one size, with indexes that name each input once or none at all.
-pub(super) fn embeddings(members: &Members<'_>, expected: &Expected) -> Option<()> {
-    let data: Vec<Fields<Datum>> = members.read_member("data")?;
-    let first = data.first()?.0.embedding;
-    let fits = expected.dim.is_none_or(|dim| first.is_wide(dim as usize));
-    let even = fits && !first.is_empty() && data.iter().all(|datum| datum.0.embedding == first);
-    let wanted = expected.items.unwrap_or(data.len());
-    let indexed = data.iter().any(|datum| datum.0.index.is_some());
-    let placed = !indexed || are_distinct_below(data.iter().map(|datum| datum.0.index), wanted);
-    (even && data.len() == wanted && placed).then_some(())?;
-    embedded_usage(members)
+/// One answer: the vectors in the order of their inputs, as they stand, and the tokens it states.
+#[derive(Debug)]
+pub(crate) struct Embeddings<'a> {
+    pub(crate) vectors: Vec<Vector<'a>>,
+    pub(crate) tokens: Option<Tokens>,
 }
 
-/// Puts the vectors into the order of their inputs: callers map them by place.
-pub(super) fn put_in_order(members: &mut Members<'_>) -> Option<()> {
-    let placed: Vec<Fields<Placed>> = members.read_member("data")?;
-    if placed.is_sorted_by_key(|datum| datum.0.index) {
-        return Some(());
+impl<'a> Embeddings<'a> {
+    /// Reads an answer to so many inputs. The vectors themselves are not looked into.
+    ///
+    /// # Errors
+    /// It is not a valid answer, or it is an error under a success status.
+    pub(crate) fn read(body: &'a [u8], inputs: Option<usize>) -> Result<Self, Failure> {
+        let Fields(answer): Fields<Stated<'a>> = serde_json::from_slice(body).map_err(|_| INVALID)?;
+        if let Some(failure) = in_band::stated(answer.error.as_ref(), answer.object.as_ref(), answer.code.as_ref()) {
+            return Err(failure);
+        }
+        let data = answer.data.ok_or(INVALID)?.0;
+        if data.is_empty() || inputs.is_some_and(|inputs| inputs != data.len()) {
+            return Err(INVALID);
+        }
+        let indexed = data.into_iter().map(|Fields(datum)| (datum.index, Vector::new(datum.embedding.get())));
+        let vectors = in_order(indexed.collect(), true).ok_or(INVALID)?;
+        Ok(Self { vectors, tokens: answer.usage.and_then(|Fields(usage)| usage.tokens()) })
     }
-    let mut data: Vec<(Option<u64>, &[u8])> =
-        placed.iter().map(|datum| datum.0.index).zip(list::values(Content::Json, members.raw("data")?)?).collect();
-    data.sort_by_key(|(index, _)| *index);
-    let data: Vec<Vec<u8>> = data.into_iter().map(|(_, datum)| datum.to_vec()).collect();
-    members.set("data", list::written(Content::Json, &data));
-    Some(())
+}
+
+/// The answer the caller sees of the answers to its batches: the vectors in the order of all inputs, in the form that the caller reads.
+///
+/// # Errors
+/// One of them is not a valid answer.
+pub(crate) fn shown(answers: &[Embeddings<'_>], expected: &Expected) -> Result<Vec<u8>, Failure> {
+    let mut out = Vec::with_capacity(room(answers, expected));
+    out.extend_from_slice(br#"{"object":"list","data":["#);
+    let mut width = expected.dim.map(|dim| dim as usize);
+    let mut floats = Vec::new();
+    for (place, vector) in answers.iter().flat_map(|answer| &answer.vectors).enumerate() {
+        floats.clear();
+        let found = vector.append_to(&mut floats).ok_or(INVALID)?;
+        if *width.get_or_insert(found) != found {
+            return Err(INVALID);
+        }
+        if place > 0 {
+            out.push(b',');
+        }
+        out.extend_from_slice(br#"{"object":"embedding","embedding":"#);
+        match (expected.wants_base64, vector.is_base64()) {
+            (true, _) => vector::write_base64(&floats, &mut out),
+            (false, true) => vector::write_numbers(&floats, &mut out),
+            // Numbers keep their digits.
+            (false, false) => out.extend_from_slice(vector.as_json().as_bytes()),
+        }
+        out.extend_from_slice(format!(",\"index\":{place}}}").as_bytes());
+    }
+    out.extend_from_slice(b"],\"model\":");
+    out.extend_from_slice(&json_text(&expected.shown.model));
+    out.extend_from_slice(&usage(answers, expected));
+    Ok(out)
+}
+
+/// Checks an answer to a call of one batch and gives what the caller sees of it.
+///
+/// # Errors
+/// It is not a valid answer, or it is an error under a success status.
+pub(super) fn check(body: &[u8], expected: &Expected) -> Result<Vec<u8>, Failure> {
+    shown(&[Embeddings::read(body, expected.items)?], expected)
+}
+
+/// How long the shown answer may become.
+fn room(answers: &[Embeddings<'_>], expected: &Expected) -> usize {
+    let vector = |vector: &Vector<'_>| match (expected.wants_base64, vector.is_base64()) {
+        // Four digits of base64 are three bytes, and a number is about twelve for four.
+        (false, true) => vector.as_json().len() / 16 * 36,
+        _ => vector.as_json().len(),
+    };
+    answers.iter().flat_map(|answer| &answer.vectors).map(|found| vector(found) + 64).sum::<usize>() + 256
+}
+
+/// The end of the answer: usage always stands there, an estimate where the upstream states none (contract section 5).
+fn usage(answers: &[Embeddings<'_>], expected: &Expected) -> Vec<u8> {
+    let estimate = Tokens { count: (expected.input_chars / 4).max(1), is_estimate: true };
+    let tokens = Tokens::sum(answers.iter().map(|answer| answer.tokens)).unwrap_or(estimate);
+    let source = if tokens.is_estimate { "character_estimate" } else { "worker" };
+    let count = tokens.count;
+    format!(r#","usage":{{"prompt_tokens":{count},"total_tokens":{count},"sie_token_source":"{source}"}}}}"#)
+        .into_bytes()
+}
+
+/// What is read of an answer of embeddings; everything else in it is nobody's.
+#[derive(Deserialize)]
+struct Stated<'a> {
+    #[serde(borrow, default)]
+    error: Option<Loose<'a>>,
+    #[serde(borrow, default)]
+    object: Option<Loose<'a>>,
+    #[serde(borrow, default)]
+    code: Option<Loose<'a>>,
+    #[serde(borrow, default)]
+    data: Option<Bounded<Fields<Datum<'a>>, MAX_INDEXES>>,
+    #[serde(borrow, default)]
+    usage: Option<Fields<Embedded<'a>>>,
 }
 
 #[derive(Deserialize)]
-struct Datum {
+struct Datum<'a> {
     #[serde(default)]
     index: Option<u64>,
-    embedding: Vector,
-}
-
-#[derive(Deserialize)]
-struct Placed {
-    #[serde(default)]
-    index: Option<u64>,
+    #[serde(borrow)]
+    embedding: &'a RawValue,
 }

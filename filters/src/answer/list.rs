@@ -1,10 +1,11 @@
-//! What are the values of a list, and how is one written again?
+//! What are the values of a list?
 
 use super::{Content, msgpack};
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 use std::fmt;
+use std::marker::PhantomData;
 
 /// Most values of a list that is taken apart.
 const MAX_VALUES: usize = 65_536;
@@ -21,27 +22,23 @@ pub(crate) fn values(content: Content, bytes: &[u8]) -> Option<Vec<&[u8]>> {
     }
 }
 
-/// A list of these raw values.
-pub(super) fn written(content: Content, values: &[Vec<u8>]) -> Vec<u8> {
-    if content == Content::Msgpack {
-        return msgpack::written_list(values);
-    }
-    [b"[", values.join(&b","[..]).as_slice(), b"]"].concat()
-}
-
 /// A list of raw JSON values, no longer than `MAX`.
-pub(super) struct RawList<'a, const MAX: usize>(pub(super) Vec<&'a RawValue>);
+pub(super) type RawList<'a, const MAX: usize> = Bounded<&'a RawValue, MAX>;
 
-impl<'de: 'a, 'a, const MAX: usize> Deserialize<'de> for RawList<'a, MAX> {
+/// A list no longer than `MAX`: what an upstream claims never takes more memory than that.
+#[derive(Debug)]
+pub(crate) struct Bounded<T, const MAX: usize>(pub(crate) Vec<T>);
+
+impl<'de, T: Deserialize<'de>, const MAX: usize> Deserialize<'de> for Bounded<T, MAX> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_seq(RawListVisitor::<MAX>)
+        deserializer.deserialize_seq(BoundedVisitor(PhantomData))
     }
 }
 
-struct RawListVisitor<const MAX: usize>;
+struct BoundedVisitor<T, const MAX: usize>(PhantomData<T>);
 
-impl<'de, const MAX: usize> Visitor<'de> for RawListVisitor<MAX> {
-    type Value = RawList<'de, MAX>;
+impl<'de, T: Deserialize<'de>, const MAX: usize> Visitor<'de> for BoundedVisitor<T, MAX> {
+    type Value = Bounded<T, MAX>;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("a list")
@@ -55,6 +52,6 @@ impl<'de, const MAX: usize> Visitor<'de> for RawListVisitor<MAX> {
             }
             values.push(value);
         }
-        Ok(RawList(values))
+        Ok(Bounded(values))
     }
 }

@@ -46,39 +46,79 @@ pub(super) fn values(bytes: &[u8], max: usize) -> Option<Vec<&[u8]>> {
     rest.is_empty().then_some(values)
 }
 
-/// A list of these raw values.
-pub(super) fn written_list(values: &[Vec<u8>]) -> Vec<u8> {
-    let mut out = Vec::new();
-    match u16::try_from(values.len()) {
-        Ok(count) if count < 16 => out.push(0x90 | count.to_be_bytes()[1]),
-        Ok(count) => put(&mut out, 0xdc, &count.to_be_bytes()),
-        Err(_) => put(&mut out, 0xdd, &u32::try_from(values.len()).unwrap_or(u32::MAX).to_be_bytes()),
-    }
-    values.iter().for_each(|value| out.extend_from_slice(value));
-    out
-}
-
 /// Appends a map of names and raw values.
 pub(super) fn write_map<'m>(members: impl ExactSizeIterator<Item = (&'m str, &'m [u8])>, out: &mut Vec<u8>) {
-    match u16::try_from(members.len()) {
-        Ok(count) if count < 16 => out.push(0x80 | count.to_be_bytes()[1]),
-        Ok(count) => put(out, 0xde, &count.to_be_bytes()),
-        Err(_) => put(out, 0xdf, &u32::try_from(members.len()).unwrap_or(u32::MAX).to_be_bytes()),
-    }
+    write_map_head(members.len(), out);
     for (name, value) in members {
         write_text(name, out);
         out.extend_from_slice(value);
     }
 }
 
+/// Appends the head of a list of so many values.
+pub(crate) fn write_list_head(count: usize, out: &mut Vec<u8>) {
+    match u16::try_from(count) {
+        Ok(count) if count < 16 => out.push(0x90 | count.to_be_bytes()[1]),
+        Ok(count) => put(out, 0xdc, &count.to_be_bytes()),
+        Err(_) => put(out, 0xdd, &narrow(count).to_be_bytes()),
+    }
+}
+
+/// Appends the head of a map of so many members.
+pub(crate) fn write_map_head(count: usize, out: &mut Vec<u8>) {
+    match u16::try_from(count) {
+        Ok(count) if count < 16 => out.push(0x80 | count.to_be_bytes()[1]),
+        Ok(count) => put(out, 0xde, &count.to_be_bytes()),
+        Err(_) => put(out, 0xdf, &narrow(count).to_be_bytes()),
+    }
+}
+
 /// Appends a text.
-pub(super) fn write_text(text: &str, out: &mut Vec<u8>) {
+pub(crate) fn write_text(text: &str, out: &mut Vec<u8>) {
     match u16::try_from(text.len()) {
         Ok(len) if len < 32 => out.push(0xa0 | len.to_be_bytes()[1]),
+        Ok(len) if len < 256 => put(out, 0xd9, &len.to_be_bytes()[1..]),
         Ok(len) => put(out, 0xda, &len.to_be_bytes()),
-        Err(_) => put(out, 0xdb, &u32::try_from(text.len()).unwrap_or(u32::MAX).to_be_bytes()),
+        Err(_) => put(out, 0xdb, &narrow(text.len()).to_be_bytes()),
     }
     out.extend_from_slice(text.as_bytes());
+}
+
+/// Appends the head of so many bytes.
+pub(crate) fn write_bytes_head(len: usize, out: &mut Vec<u8>) {
+    match u16::try_from(len) {
+        Ok(len) if len < 256 => put(out, 0xc4, &len.to_be_bytes()[1..]),
+        Ok(len) => put(out, 0xc5, &len.to_be_bytes()),
+        Err(_) => put(out, 0xc6, &narrow(len).to_be_bytes()),
+    }
+}
+
+/// Appends bytes.
+pub(crate) fn write_bytes(bytes: &[u8], out: &mut Vec<u8>) {
+    write_bytes_head(bytes.len(), out);
+    out.extend_from_slice(bytes);
+}
+
+/// Appends a whole number in its shortest form.
+pub(crate) fn write_whole(number: u64, out: &mut Vec<u8>) {
+    let bytes = number.to_be_bytes();
+    match number {
+        0..=0x7f => out.push(bytes[7]),
+        0x80..=0xff => put(out, 0xcc, &bytes[7..]),
+        0x100..=0xffff => put(out, 0xcd, &bytes[6..]),
+        0x1_0000..=0xffff_ffff => put(out, 0xce, &bytes[4..]),
+        _ => put(out, 0xcf, &bytes),
+    }
+}
+
+/// Appends a number as a 64-bit float.
+pub(crate) fn write_float(number: f64, out: &mut Vec<u8>) {
+    put(out, 0xcb, &number.to_be_bytes());
+}
+
+/// A length as msgpack has room for it. Nothing here is ever longer: a body is bounded far below.
+fn narrow(len: usize) -> u32 {
+    u32::try_from(len).unwrap_or(u32::MAX)
 }
 
 fn put(out: &mut Vec<u8>, marker: u8, bytes: &[u8]) {
@@ -321,8 +361,23 @@ mod tests {
             let read: Vec<_> = members(&out, 70_000).expect("a map").into_iter().map(|(name, _)| name).collect();
             assert_eq!(read, names);
         }
+        for len in [0, 31, 32, 255, 256, 70_000] {
+            let (mut text, mut bytes) = (Vec::new(), Vec::new());
+            write_text(&"x".repeat(len), &mut text);
+            write_bytes(&vec![7; len], &mut bytes);
+            assert_eq!(read::<String>(&text).map(|text| text.len()), Some(len));
+            assert_eq!(value_len(&bytes), Some(bytes.len()));
+            assert!(bytes.len() <= len + 5 && bytes.ends_with(&vec![7; len]));
+        }
+        for number in [0, 0x7f, 0x80, 0xff, 0x100, 0xffff, 0x1_0000, 0xffff_ffff, 0x1_0000_0000, u64::MAX] {
+            let mut out = Vec::new();
+            write_whole(number, &mut out);
+            assert_eq!((read::<u64>(&out), value_len(&out)), (Some(number), Some(out.len())));
+        }
         for count in [0, 15, 16, 70_000] {
-            let list = written_list(&vec![vec![0xc0]; count]);
+            let mut list = Vec::new();
+            write_list_head(count, &mut list);
+            list.extend(std::iter::repeat_n(0xc0, count));
             assert_eq!(values(&list, count).map(|values| values.len()), Some(count));
             assert_eq!(count.checked_sub(1).and_then(|fewer| values(&list, fewer)), None);
         }

@@ -1,26 +1,148 @@
-//! Is this a well-formed answer of rerank?
+//! Is this a well-formed answer of rerank, and what does the caller see of it?
 
-use super::indexes::{MAX_INDEXES, are_distinct_below};
-use super::members::Members;
+use super::indexes::{MAX_INDEXES, in_order};
+use super::list::Bounded;
 use super::numbers::Finite;
-use super::usage::embedded_usage;
-use super::{Expected, Fields};
+use super::usage::Ranked;
+use super::{Expected, Fields, INVALID, json_text};
+use crate::upstream_status::in_band;
+use crate::upstream_status::loose::Loose;
 use serde::Deserialize;
+use spillway_policies::Failure;
+use std::cmp::Ordering;
 
-/// Rerank: `results`, each with an index that stands once and a finite score.
-pub(super) fn rerank(members: &Members<'_>, expected: &Expected) -> Option<()> {
-    let results: Vec<Fields<Ranked>> = members.read_member("results")?;
-    if let Some(documents) = expected.items {
-        (results.len() == expected.top_n.unwrap_or(documents).min(documents)).then_some(())?;
+/// One answer: a score for each document, in their order, and the usage it states.
+#[derive(Debug)]
+pub(crate) struct Ranking {
+    scores: Vec<f64>,
+    /// The usage.
+    pub(crate) usage: Option<Ranked>,
+}
+
+impl Ranking {
+    /// Reads an answer to so many documents, as Cohere, Jina, Voyage, vLLM and llama.cpp write it (engines.md item 32).
+    ///
+    /// # Errors
+    /// It is not a valid answer, or it is an error under a success status.
+    pub(crate) fn read(body: &[u8], documents: Option<usize>) -> Result<Self, Failure> {
+        let Fields(answer): Fields<Stated<'_>> = serde_json::from_slice(body).map_err(|_| INVALID)?;
+        let stated = in_band::stated(answer.error.as_ref(), answer.object.as_ref(), answer.code.as_ref());
+        if let Some(failure) = stated {
+            return Err(failure);
+        }
+        let ((Some(Bounded(results)), None) | (None, Some(Bounded(results)))) = (answer.results, answer.data) else {
+            return Err(INVALID);
+        };
+        if documents.is_some_and(|documents| documents != results.len()) {
+            return Err(INVALID);
+        }
+        let score = |Fields(result): Fields<Scored>| {
+            let Finite(score) = result.relevance_score.or(result.score)?;
+            Some((Some(result.index), score))
+        };
+        let scored = results.into_iter().map(score).collect::<Option<Vec<_>>>().ok_or(INVALID)?;
+        let scores = in_order(scored, false).ok_or(INVALID)?;
+        let usage = answer.usage.map(|Fields(usage)| usage);
+        if usage.is_some_and(|usage| !usage.is_sound()) {
+            return Err(INVALID);
+        }
+        Ok(Self { scores, usage })
     }
-    let bound = expected.items.unwrap_or(MAX_INDEXES);
-    are_distinct_below(results.iter().map(|result| Some(result.0.index)), bound).then_some(())?;
-    embedded_usage(members)
+
+    /// The documents by their place and with their score, best first; of equals the earlier one.
+    pub(crate) fn best_first(&self) -> Vec<(usize, f64)> {
+        let mut ranked: Vec<(usize, f64)> = self.scores.iter().copied().enumerate().collect();
+        ranked.sort_by(|(_, one), (_, other)| other.partial_cmp(one).unwrap_or(Ordering::Equal));
+        ranked
+    }
+}
+
+/// How the caller reads a ranking.
+#[derive(Debug)]
+pub(crate) enum Form<'a> {
+    /// SIE's, on `/v1/rerank`.
+    First,
+    /// Cohere's second, under an id of ours.
+    Second {
+        /// The id.
+        id: &'a str,
+    },
+}
+
+/// The answer the caller sees: its best results with the texts of its own documents, when it wants them.
+pub(crate) fn shown<T: AsRef<[u8]>>(ranking: &Ranking, expected: &Expected, form: &Form<'_>, texts: &[T]) -> Vec<u8> {
+    let results = ranking.best_first();
+    let top_n = expected.top_n.unwrap_or(results.len()).min(results.len());
+    let mut out = Vec::with_capacity(128 + 64 * top_n + texts.iter().map(|text| text.as_ref().len()).sum::<usize>());
+    match form {
+        Form::First => {
+            out.extend_from_slice(b"{\"model\":");
+            out.extend_from_slice(&json_text(&expected.shown.model));
+        }
+        Form::Second { id } => {
+            out.extend_from_slice(b"{\"id\":");
+            out.extend_from_slice(&json_text(id));
+        }
+    }
+    out.extend_from_slice(b",\"results\":[");
+    for (rank, (place, score)) in results[..top_n].iter().enumerate() {
+        if rank > 0 {
+            out.push(b',');
+        }
+        out.extend_from_slice(format!("{{\"index\":{place},\"relevance_score\":").as_bytes());
+        serde_json::to_writer(&mut out, score).expect("a finite number always renders as JSON");
+        if let Some(text) = texts.get(*place) {
+            out.extend_from_slice(b",\"document\":{\"text\":");
+            out.extend_from_slice(text.as_ref());
+            out.push(b'}');
+        }
+        out.push(b'}');
+    }
+    out.push(b']');
+    match form {
+        Form::First => {
+            if let Some(usage) = ranking.usage.and_then(Ranked::to_json) {
+                out.extend_from_slice(format!(r#","usage":{usage}"#).as_bytes());
+            }
+        }
+        Form::Second { .. } => out.extend_from_slice(br#","meta":{"api_version":{"version":"2"}}"#),
+    }
+    out.push(b'}');
+    out
+}
+
+/// Checks an answer and gives what the caller sees of it.
+///
+/// # Errors
+/// It is not a valid answer, or it is an error under a success status.
+pub(super) fn check(body: &[u8], expected: &Expected) -> Result<Vec<u8>, Failure> {
+    let ranking = Ranking::read(body, expected.items)?;
+    Ok(shown::<&[u8]>(&ranking, expected, &Form::First, &[]))
+}
+
+/// What is read of an answer of rerank; everything else in it is nobody's.
+#[derive(Deserialize)]
+struct Stated<'a> {
+    #[serde(borrow, default)]
+    error: Option<Loose<'a>>,
+    #[serde(borrow, default)]
+    object: Option<Loose<'a>>,
+    #[serde(borrow, default)]
+    code: Option<Loose<'a>>,
+    #[serde(default)]
+    results: Option<Bounded<Fields<Scored>, MAX_INDEXES>>,
+    #[serde(default)]
+    data: Option<Bounded<Fields<Scored>, MAX_INDEXES>>,
+    #[serde(default)]
+    usage: Option<Fields<Ranked>>,
 }
 
 #[derive(Deserialize)]
-struct Ranked {
+struct Scored {
     index: u64,
-    #[serde(rename = "relevance_score")]
-    _relevance_score: Finite,
+    #[serde(default)]
+    relevance_score: Option<Finite>,
+    /// What some hosts call it.
+    #[serde(default)]
+    score: Option<Finite>,
 }

@@ -3,7 +3,8 @@
 //! Tokens are whole numbers below 2^32 everywhere (contract section 5, "Usage").
 
 use super::writer::Writer;
-use super::{Expected, Fields, Members};
+use super::{Expected, Fields};
+use crate::upstream_status::loose::Loose;
 use serde::Deserialize;
 
 /// Usage of chat, completions and generate.
@@ -58,21 +59,88 @@ impl Generated {
     }
 }
 
-/// Usage of embeddings and rerank, where either number may be missing.
-#[derive(Deserialize)]
-pub(super) struct Embedded {
-    #[serde(default, rename = "prompt_tokens")]
-    _prompt_tokens: Option<u32>,
-    #[serde(default, rename = "total_tokens")]
-    _total_tokens: Option<u32>,
+#[derive(Clone, Copy, Debug, Deserialize)]
+struct InputDetails {
+    #[serde(default)]
+    content_tokens: Option<u32>,
 }
 
-/// Usage of embeddings and rerank: exact, or none at all.
-pub(super) fn embedded_usage(members: &Members<'_>) -> Option<()> {
-    if members.raw("usage").is_none() {
-        Some(())
-    } else {
-        members.read_member::<Option<Fields<Embedded>>>("usage").map(drop)
+/// Usage of embeddings, where either number may be missing.
+#[derive(Deserialize)]
+pub(super) struct Embedded<'a> {
+    #[serde(default)]
+    prompt_tokens: Option<u32>,
+    #[serde(default)]
+    total_tokens: Option<u32>,
+    #[serde(borrow, default)]
+    sie_token_source: Option<Loose<'a>>,
+}
+
+/// Usage of rerank: as hosts state it, or as SIE does on all its native surfaces.
+#[derive(Clone, Copy, Debug, Deserialize)]
+pub(crate) struct Ranked {
+    #[serde(default)]
+    prompt_tokens: Option<u32>,
+    #[serde(default)]
+    total_tokens: Option<u32>,
+    #[serde(default)]
+    input_tokens: Option<u32>,
+    #[serde(default)]
+    images: Option<u32>,
+    #[serde(default)]
+    input_tokens_details: Option<Fields<InputDetails>>,
+}
+
+impl Ranked {
+    /// The tokens of all inputs; none when none are stated.
+    pub(crate) fn tokens(&self) -> Option<u32> {
+        self.prompt_tokens.or(self.total_tokens).or(self.input_tokens)
+    }
+
+    /// No more tokens of content than of all inputs.
+    pub(super) fn is_sound(&self) -> bool {
+        self.content().is_none_or(|content| self.tokens().is_some_and(|tokens| content <= tokens))
+    }
+
+    fn content(&self) -> Option<u32> {
+        self.input_tokens_details.as_ref().and_then(|Fields(details)| details.content_tokens)
+    }
+
+    /// SIE's own usage; none when no tokens are stated.
+    pub(super) fn to_json(self) -> Option<String> {
+        let tokens = self.tokens()?;
+        let images = self.images.map(|images| format!(r#","images":{images}"#)).unwrap_or_default();
+        let details =
+            self.content().map(|content| format!(r#","input_tokens_details":{{"content_tokens":{content}}}"#));
+        Some(format!(r#"{{"input_tokens":{tokens}{images}{}}}"#, details.unwrap_or_default()))
+    }
+}
+
+/// How many tokens the inputs have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Tokens {
+    /// How many.
+    pub(crate) count: u64,
+    /// A SIE upstream says that it counted characters.
+    pub(crate) is_estimate: bool,
+}
+
+impl Embedded<'_> {
+    /// The count that is stated; none when none is.
+    pub(super) fn tokens(&self) -> Option<Tokens> {
+        let count = self.prompt_tokens.or(self.total_tokens)?;
+        let is_estimate = matches!(&self.sie_token_source, Some(Loose::Text(source)) if source == "character_estimate");
+        Some(Tokens { count: count.into(), is_estimate })
+    }
+}
+
+impl Tokens {
+    /// The tokens of all requests of one call together; none when one of them does not state its own.
+    pub(crate) fn sum(counts: impl Iterator<Item = Option<Self>>) -> Option<Self> {
+        counts.into_iter().try_fold(Self { count: 0, is_estimate: false }, |sum, tokens| {
+            let tokens = tokens?;
+            Some(Self { count: sum.count + tokens.count, is_estimate: sum.is_estimate || tokens.is_estimate })
+        })
     }
 }
 

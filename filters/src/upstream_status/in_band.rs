@@ -5,6 +5,22 @@ use super::{class, with_wait};
 use spillway_policies::failure::SieCode;
 use spillway_policies::{Cause, Class, Failure};
 
+/// The failure that a whole answer states by its members `error`, `object` and `code`: an `error` of any kind but null, or a flat
+/// `object: error`.
+pub(crate) fn stated(
+    error: Option<&Loose<'_>>,
+    object: Option<&Loose<'_>>,
+    code: Option<&Loose<'_>>,
+) -> Option<Failure> {
+    match (error, object) {
+        (None | Some(Loose::Null), Some(Loose::Text(object))) if object == "error" => {
+            Some(coded(Cause::InvalidAnswer, code, None))
+        }
+        (None | Some(Loose::Null), _) => None,
+        (Some(error), _) => Some(failure(Cause::InvalidAnswer, error)),
+    }
+}
+
 /// The failure that the value of a member `error` states. A SIE code stands as it is, a code that is an HTTP status is classified as
 /// that status, and anything else is final. Texts are not read.
 pub(crate) fn failure(cause: Cause, error: &Loose<'_>) -> Failure {
