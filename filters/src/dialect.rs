@@ -3,12 +3,21 @@
 //! Most calls are asked in the caller's own protocol ([`verbatim`]). An OpenAI host is asked for SIE's native calls in a translation, one
 //! file each: a call has one way out and its answer the same way back.
 
+mod batches;
+mod dtype;
+mod embeddings;
 mod finished;
 mod generate;
 mod host;
+mod items;
+mod native;
 mod onboarded;
+mod rerank;
 mod responses;
+mod scores;
+mod vectors;
 mod verbatim;
+mod writer;
 
 use crate::answer::{Content, Members};
 use crate::call::{Details, Format};
@@ -97,10 +106,15 @@ pub struct Whole {
 /// The way back, one for each way out.
 #[derive(Debug)]
 enum Back {
+    Embeddings(embeddings::Back),
     Generate(generate::Back),
     Generated(host::Reader),
+    Native(native::Back),
     Onboarded(onboarded::Back),
+    Rerank(rerank::Back),
     Responses(responses::Back),
+    Scores(scores::Back),
+    Vectors(vectors::Back),
     Verbatim(verbatim::Back),
 }
 
@@ -117,10 +131,15 @@ impl Whole {
     /// An answer is not a valid one for what was asked, or it is an error under a success status.
     pub fn read(&self, answers: &[Raw]) -> Result<Answer, Failure> {
         match &self.back {
+            Back::Embeddings(back) => back.read(answers),
             Back::Generate(back) => back.read(answers),
             Back::Generated(reader) => reader.answer(answers),
+            Back::Native(back) => back.read(answers),
             Back::Onboarded(back) => back.read(answers),
+            Back::Rerank(back) => back.read(answers),
             Back::Responses(back) => back.read(answers),
+            Back::Scores(back) => back.read(answers),
+            Back::Vectors(back) => back.read(answers),
             Back::Verbatim(back) => back.read(answers),
         }
     }
@@ -136,6 +155,11 @@ pub fn ask(caller: Caller<'_>, plan: &Plan<'_>) -> Result<Asked, Failure> {
     }
     let surface = plan.remote.asked_on(caller.surface).ok_or(UNSUPPORTED)?;
     match (caller.surface, surface) {
+        (Surface::Embeddings, _) => embeddings::ask(caller, plan),
+        (Surface::Encode, Surface::Embeddings) => vectors::ask(&caller, plan),
+        (Surface::Encode | Surface::Extract, _) | (Surface::Score, Surface::Score) => native::ask(caller, plan),
+        (Surface::Rerank, _) => rerank::ask(caller, plan),
+        (Surface::Score, _) => scores::ask(&caller, plan),
         (asked, same) if asked == same => verbatim::ask(caller, plan),
         (Surface::Chat, Surface::Completions) => chat(caller, plan),
         (Surface::Generate, Surface::Completions) => generate::ask(caller, plan),

@@ -17,13 +17,13 @@ const SMALL: usize = 512;
 const CAPS: [&str; 2] = ["max_completion_tokens", "max_tokens"];
 
 /// A JSON object on its way out. A name stands once: the last value counts, as engines read it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Outgoing<'a> {
     held: &'a [u8],
     members: Vec<(Cow<'a, str>, Value)>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum Value {
     Held(Range<usize>),
     New(Vec<u8>),

@@ -1,0 +1,223 @@
+//! How is encode asked of an OpenAI host? Its texts become the inputs of embeddings, and the vectors SIE's own items.
+//!
+//! One request carries as many texts as it may, and the vectors are asked for in base64 (contract section 6 asks one by one, in numbers).
+
+use super::dtype::{self, Dtype};
+use super::items::{self, Items};
+use super::writer::Writer;
+use super::{Answer, Asked, Caller, INVALID, Raw, Reading, UNTRANSLATABLE, Whole, batches};
+use crate::answer::embeddings::Embeddings;
+use crate::answer::vector::Vector;
+use crate::answer::{Bounded, Content, Fields, Tokens};
+use crate::edit::{Outgoing, Piece};
+use crate::upstream_status::loose::Text;
+use crate::{names, paths};
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use spillway_policies::verdict::Plan;
+use spillway_policies::{Failure, Surface};
+
+pub(super) fn ask(caller: &Caller<'_>, plan: &Plan<'_>) -> Result<Asked, Failure> {
+    let call: Call<'_> = items::read(caller.format, caller.body)?;
+    let params = call.params.map_or_else(Params::default, |Fields(params)| params);
+    let options = params.options.map_or_else(Options::default, |Fields(options)| options);
+    options.are_servable()?;
+    only_dense(options.output_types.or(params.output_types).as_ref())?;
+    // To SIE an empty name is none.
+    let dtype = [params.output_dtype, options.output_dtype].into_iter().flatten().find(|name| !name.0.is_empty());
+    let dtype = dtype.map_or(Some(Dtype::Float32), |name| Dtype::named(&name.0)).ok_or(UNTRANSLATABLE)?;
+    let instruction = params.instruction.or(options.instruction);
+    let instruction = instruction.as_ref().map(|text| text.0.as_ref());
+    let texts = items::texts(&call.items.0)?;
+    let runs = batches::openai(plan, texts.iter().map(|text| text.len()));
+    let most_bytes = batches::most_embedded_bytes(plan, &runs);
+    let back = Back {
+        model: caller.model.to_owned(),
+        ids: call.items.0.iter().map(|Fields(item)| item.id()).collect(),
+        batches: runs.iter().map(ExactSizeIterator::len).collect(),
+        reads: caller.reads,
+        dim: plan.tasks.dense_dim.map(|dim| dim as usize),
+        dtype,
+        is_normalized: options.normalize == Some(true),
+    };
+    Ok(Asked {
+        path: paths::upstream_path(Surface::Embeddings, plan.remote.model.as_str(), true),
+        accept: names::JSON,
+        content_type: names::JSON.to_owned(),
+        bodies: runs.into_iter().map(|run| body(plan, items::json_list(instruction, &texts[run]))).collect(),
+        reading: Reading::Whole(Box::new(Whole { most_bytes, back: super::Back::Vectors(back) })),
+    })
+}
+
+fn body(plan: &Plan<'_>, input: Vec<u8>) -> Vec<Piece> {
+    let mut outgoing = Outgoing::empty(&[]);
+    outgoing.put_text("model", plan.remote.model.as_str());
+    outgoing.put_text("encoding_format", "base64");
+    outgoing.put("input", input);
+    outgoing.apply(&plan.remote.upstream.params);
+    outgoing.into_pieces()
+}
+
+/// Most names of outputs in one call; there are three.
+const MOST_OUTPUTS: usize = 16;
+
+/// An OpenAI host gives dense vectors only.
+fn only_dense(outputs: Option<&Bounded<Text<'_>, MOST_OUTPUTS>>) -> Result<(), Failure> {
+    match outputs {
+        None => Ok(()),
+        Some(Bounded(outputs)) if !outputs.is_empty() && outputs.iter().all(|output| output.0 == "dense") => Ok(()),
+        Some(_) => Err(UNTRANSLATABLE),
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Back {
+    model: String,
+    ids: Vec<Option<String>>,
+    batches: Vec<usize>,
+    reads: Content,
+    /// The declared width.
+    dim: Option<usize>,
+    dtype: Dtype,
+    is_normalized: bool,
+}
+
+impl Back {
+    pub(super) fn read(&self, answers: &[Raw]) -> Result<Answer, Failure> {
+        let read =
+            batches::paired(answers, &self.batches)?.map(|(raw, count)| Embeddings::read(&raw.body, Some(count)));
+        let answers = read.collect::<Result<Vec<_>, _>>()?;
+        // SIE's own count is exact or not there (contract section 5, usage).
+        let tokens = Tokens::sum(answers.iter().map(|answer| answer.tokens)).filter(|tokens| !tokens.is_estimate);
+        let width = self.width(&answers).ok_or(INVALID)?;
+        let mut writer = Writer::with_capacity(self.reads, self.room(&answers, width));
+        writer.open_map(3 + usize::from(tokens.is_some()));
+        writer.name("model");
+        writer.text(&self.model);
+        writer.name("items");
+        self.write_items(answers.iter().flat_map(|answer| &answer.vectors), width, &mut writer).ok_or(INVALID)?;
+        writer.name("timing");
+        writer.null();
+        if let Some(tokens) = tokens {
+            writer.name("usage");
+            writer.open_map(1);
+            writer.name("input_tokens");
+            writer.whole(tokens.count);
+            writer.close_map();
+        }
+        writer.close_map();
+        let content_type = if self.reads == Content::Msgpack { names::MSGPACK } else { names::JSON };
+        Ok(Answer { content_type, body: writer.into_bytes() })
+    }
+
+    fn write_items<'v>(
+        &self,
+        vectors: impl Iterator<Item = &'v Vector<'v>>,
+        width: usize,
+        writer: &mut Writer,
+    ) -> Option<()> {
+        let (mut floats, mut buffer) = (Vec::new(), Vec::new());
+        writer.open_list(self.ids.len());
+        for (vector, id) in vectors.zip(&self.ids) {
+            floats.clear();
+            (vector.append_to(&mut floats)? == width).then_some(())?;
+            if self.is_normalized {
+                dtype::normalize(&mut floats);
+            }
+            writer.element();
+            self.write_item(id.as_deref(), self.dtype.pack(&floats, &mut buffer), writer)?;
+        }
+        writer.close_list();
+        Some(())
+    }
+
+    fn write_item(&self, id: Option<&str>, packed: &[u8], writer: &mut Writer) -> Option<()> {
+        writer.open_map(1 + usize::from(id.is_some()));
+        if let Some(id) = id {
+            writer.name("id");
+            writer.text(id);
+        }
+        let (dims, name) = self.dtype.stated(packed.len() / self.dtype.size(), self.dim);
+        writer.name("dense");
+        writer.open_map(3);
+        writer.name("dims");
+        writer.whole(dims as u64);
+        writer.name("dtype");
+        writer.text(name);
+        writer.name("values");
+        match self.reads {
+            Content::Msgpack => self.dtype.write_array(packed, writer.buffer()),
+            Content::Json | Content::Text => self.dtype.write_json(packed, writer.buffer())?,
+        }
+        writer.close_map();
+        writer.close_map();
+        Some(())
+    }
+
+    /// How wide every vector is: as declared, or as the first one.
+    fn width(&self, answers: &[Embeddings<'_>]) -> Option<usize> {
+        let first = || answers.first()?.vectors.first()?.append_to(&mut Vec::new());
+        self.dim.or_else(first)
+    }
+
+    /// How long the answer becomes, as far as what the upstream sent can fill it; a number in JSON is about twelve bytes.
+    fn room(&self, answers: &[Embeddings<'_>], width: usize) -> usize {
+        let number = if self.reads == Content::Msgpack { self.dtype.size() } else { 12 };
+        let vector = |vector: &Vector<'_>| width.saturating_mul(number).min(vector.as_json().len().saturating_mul(3));
+        let vectors = answers.iter().flat_map(|answer| &answer.vectors).map(|found| vector(found) + 128);
+        vectors.sum::<usize>() + self.ids.iter().flatten().map(String::len).sum::<usize>() + 256
+    }
+}
+
+#[derive(Deserialize)]
+struct Call<'a> {
+    #[serde(borrow)]
+    items: Items<'a>,
+    #[serde(borrow, default)]
+    params: Option<Fields<Params<'a>>>,
+}
+
+#[derive(Default, Deserialize)]
+struct Params<'a> {
+    #[serde(borrow, default)]
+    output_types: Option<Bounded<Text<'a>, MOST_OUTPUTS>>,
+    #[serde(borrow, default)]
+    output_dtype: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    instruction: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    options: Option<Fields<Options<'a>>>,
+}
+
+/// Options that change what is asked or how it is read. SIE hands the others to its own adapters, which an OpenAI host has none of.
+#[derive(Default, Deserialize)]
+struct Options<'a> {
+    #[serde(borrow, default)]
+    output_types: Option<Bounded<Text<'a>, MOST_OUTPUTS>>,
+    #[serde(borrow, default)]
+    output_dtype: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    instruction: Option<Text<'a>>,
+    #[serde(default)]
+    normalize: Option<bool>,
+    #[serde(default)]
+    lora: Option<IgnoredAny>,
+    #[serde(default)]
+    lora_id: Option<IgnoredAny>,
+    #[serde(default)]
+    muvera: Option<IgnoredAny>,
+    #[serde(default)]
+    smve: Option<IgnoredAny>,
+    #[serde(default)]
+    query_template: Option<IgnoredAny>,
+    #[serde(default)]
+    doc_template: Option<IgnoredAny>,
+}
+
+impl Options<'_> {
+    /// Adapters, other outputs made of multivectors, and templates cannot be had.
+    fn are_servable(&self) -> Result<(), Failure> {
+        let asked = [self.lora, self.lora_id, self.muvera, self.smve, self.query_template, self.doc_template];
+        if asked.iter().any(Option::is_some) { Err(UNTRANSLATABLE) } else { Ok(()) }
+    }
+}
