@@ -6,7 +6,6 @@
 //! OpenAI stream ends without `[DONE]`, and a stream commits on content.
 
 mod check;
-mod pending;
 mod plan;
 mod script;
 
@@ -30,8 +29,7 @@ const FIXTURE: &str = include_str!("../fixtures/bridge_cases.json");
 /// Runs the recorded decisions whose name contains `filter`.
 pub async fn run(bin: &Path, filter: Option<&str>) -> Report {
     let plans = plans();
-    let names: Vec<&str> = plans.iter().map(|plan| plan.name.as_str()).collect();
-    let chosen: Vec<Plan> = plans.iter().filter(|plan| matches(&plan.name, filter)).cloned().collect();
+    let chosen: Vec<Plan> = plans.into_iter().filter(|plan| matches(&plan.name, filter)).collect();
     let bench = Bench::new(bin);
     // Kept to the end: its port must go on refusing.
     let nowhere = Nowhere::new();
@@ -40,9 +38,7 @@ pub async fn run(bin: &Path, filter: Option<&str>) -> Report {
         Err(finding) => Err(finding.clone()),
     };
     let jobs = chosen.into_iter().map(|plan| job(plan, &bench, &shared)).collect();
-    let mut report = run_jobs("bridge decisions", jobs).await;
-    crate::waivers::apply_list(pending::PENDING, &mut report, &names);
-    report
+    run_jobs("bridge decisions", jobs).await
 }
 
 fn plans() -> Vec<Plan> {
@@ -102,14 +98,5 @@ mod tests {
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), 109, "names are unique");
-    }
-
-    #[test]
-    fn pending_names_cases() {
-        let plans = plans();
-        for (name, reason) in pending::PENDING {
-            assert!(plans.iter().any(|plan| plan.name == *name), "{name}");
-            assert!(!reason.is_empty());
-        }
     }
 }

@@ -22,11 +22,7 @@ pub(crate) fn apply(report: &mut Report, all: &[&str]) {
 }
 
 fn apply_from(text: &str, report: &mut Report, all: &[&str]) {
-    apply_list(&waivers(text), report, all);
-}
-
-/// Applies these waivers, each a name and a reason, to a report whose whole suite is `all`.
-pub(crate) fn apply_list(waivers: &[(&str, &str)], report: &mut Report, all: &[&str]) {
+    let waivers = waivers(text);
     report.waive(|name| waivers.iter().find(|waiver| waiver.0 == name).map(|waiver| waiver.1.to_owned()));
     for (name, _) in waivers.iter().filter(|waiver| !all.contains(&waiver.0)) {
         let unused = Outcome::Failed("a waiver for a case that does not exist".to_owned());

@@ -29,6 +29,8 @@ use tokio::time::{Instant, timeout_at};
 
 /// Most bytes of an error answer that are read to classify it.
 const MOST_ERROR_BYTES: usize = 64 * 1024;
+/// Most bytes of all answers of one attempt together.
+const MOST_ANSWERS_BYTES: usize = 64 * 1024 * 1024;
 /// With less than this left of the budget of both legs an attempt would only cost the upstream.
 const LEAST_TIME: Duration = Duration::from_millis(250);
 /// How long an upstream connection waits for its next call.
@@ -115,6 +117,7 @@ async fn ask(outlet: &Arc<Outlet>, call: Call, plan: &Plan<'_>, budget: Duration
     let until = Until {
         primed: now + Duration::from_millis(limits.first_byte_ms).min(budget),
         whole: now + Duration::from_millis(limits.total_ms).min(budget),
+        budget: now + budget,
     };
     let requests = request::outgoing(&mut asked, &plan.remote.upstream.base_url, bearer.as_ref(), call)?;
     let primed = match asked.reading {
@@ -147,8 +150,10 @@ async fn ask(outlet: &Arc<Outlet>, call: Call, plan: &Plan<'_>, budget: Duration
 struct Until {
     /// Each head of an answer, and the first content of a stream.
     primed: Instant,
-    /// Everything.
+    /// A whole buffered call.
     whole: Instant,
+    /// The first byte to the caller.
+    budget: Instant,
 }
 
 const TOO_SLOW: Failure = failure(Cause::Timeout, Class::Unavailable);
@@ -166,7 +171,7 @@ async fn streamed(
         return Err(failure(Cause::InvalidAnswer, Class::Final));
     }
     let stream = RemoteStream::new(session, outlet.clone(), peer, stream, idle);
-    stream.primed(until.primed).await.map(|stream| Primed::Stream(Box::new(stream)))
+    stream.primed(until.primed, until.budget).await.map(|stream| Primed::Stream(Box::new(stream)))
 }
 
 /// The answers of all requests, one after the other: the upstream's concurrency cap counts one attempt.
@@ -177,12 +182,14 @@ async fn whole_answers(
     until: Until,
 ) -> Result<Vec<Raw>, Failure> {
     let mut answers = Vec::with_capacity(requests.len());
+    let mut room = MOST_ANSWERS_BYTES.max(most_bytes);
     let first_byte = until.primed - Instant::now();
     for request in requests {
         let until_head = (Instant::now() + first_byte).min(until.whole);
         let (mut session, peer, head) = answered(outlet, request, until_head).await?;
-        let body =
-            timeout_at(until.whole, Box::pin(collect(&mut session, most_bytes))).await.map_err(|_| TOO_SLOW)??;
+        let body = timeout_at(until.whole, Box::pin(collect(&mut session, most_bytes.min(room)))).await;
+        let body = body.map_err(|_| TOO_SLOW)??;
+        room -= body.len();
         if is_framed_once(&head) {
             outlet.keep(session, &peer, POOL_IDLE).await;
         }

@@ -1,5 +1,7 @@
 //! Does every inference surface reach a SIE upstream in the caller's own protocol, under the upstream's name for the model?
 
+use serde_json::{Value, json};
+
 use crate::case::Case;
 use crate::expect::{Findings, Verdict, holds, same};
 use crate::stage::head::latin1;
@@ -10,7 +12,7 @@ use crate::stage::{Bench, Stage, upstream};
 /// The case.
 pub(super) const CASE: Case = Case {
     name: "every_surface_reaches_its_upstream",
-    clause: "a call goes to a SIE upstream in its own protocol: the path, the model's name there, the body otherwise as it came",
+    clause: "a call goes to a SIE upstream in its own protocol: the path, the model's name there, and nothing in the body that the caller did not say but whether to stream, usage, and positions for ids",
     run: |bench| Box::pin(run(bench)),
 };
 
@@ -58,6 +60,21 @@ async fn reaches(stage: &Stage, surface: Surface) -> Verdict {
     let there = target.replace("org/all", "vendor/all:fast").replace("org__all", "vendor__all:fast");
     same("the path", &heard.path(), &there)?;
     let renamed = latin1(&body).replace("org/all", "vendor/all:fast");
-    same("the body", &latin1(&heard.body), &renamed)?;
+    match serde_json::from_str(&renamed) {
+        Ok(said) => same("the body", &heard.json(), &with_our_own(surface, said))?,
+        Err(_) => same("the form", &latin1(&heard.body), &renamed)?,
+    }
     holds(heard.head.field("Authorization").is_some(), "the upstream's own key", &latin1(heard.head.raw()))
+}
+
+/// What every upstream is told besides.
+fn with_our_own(surface: Surface, mut said: Value) -> Value {
+    match surface {
+        Surface::Chat | Surface::Completions => said["stream"] = json!(false),
+        Surface::ChatStream | Surface::CompletionsStream => said["stream_options"] = json!({"include_usage": true}),
+        Surface::Rerank => said["top_n"] = json!(2),
+        Surface::Score => (0..2).for_each(|place| said["items"][place]["id"] = json!(place.to_string())),
+        _ => {}
+    }
+    said
 }

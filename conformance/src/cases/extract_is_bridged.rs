@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use crate::case::Case;
 use crate::expect::{During, Findings, Verdict, same};
 use crate::stage::client::{Received, Request};
+use crate::stage::journal::Heard;
 use crate::stage::sample::Surface;
 use crate::stage::script::Answer;
 use crate::stage::setup::{Setup, profile};
@@ -13,7 +14,7 @@ use crate::stage::{Bench, Stage, engine};
 /// The case.
 pub(super) const CASE: Case = Case {
     name: "extract_is_bridged",
-    clause: "extract goes to a SIE upstream whole, JSON or msgpack, but for our profile; items, ids and item errors come back, one for each input",
+    clause: "extract goes to a SIE upstream whole, JSON or msgpack, but for our profile and the caller's ids; items, ids and item errors come back, one for each input",
     run: |bench| Box::pin(run(bench)),
 };
 
@@ -39,6 +40,13 @@ async fn run(bench: Bench) -> Verdict {
 fn call() -> Value {
     json!({"items": [{"id": "first", "text": "Ada"}, {"text": "Bob", "metadata": {"page": 1.50}}],
         "params": {"labels": ["person"], "output_schema": {"type": "object"}, "instruction": "find", "options": {"threshold": 0.25}}})
+}
+
+/// The call as the upstream sees it: ids are the caller's own.
+fn sent() -> Value {
+    let mut sent = call();
+    sent["items"][0].as_object_mut().map(|item| item.remove("id"));
+    sent
 }
 
 fn results() -> Value {
@@ -67,7 +75,7 @@ async fn as_json(stage: &Stage) -> Verdict {
     same("the model", &shown["model"], &json!("org/ex"))?;
     same("the items", &shown["items"], &results())?;
     same("the usage", &shown["usage"], &json!({"input_tokens": 9}))?;
-    heard(stage, call().to_string().as_bytes(), "application/json")?;
+    same("the body", &heard(stage, "application/json")?.json(), &sent())?;
 
     let errors = json!([results()[0], {"id": "item-1", "entities": [], "error": {"code": "INVALID_INPUT", "message": "upstream words"}}]);
     stage.upstream.on_any(said(&errors));
@@ -79,12 +87,12 @@ async fn as_json(stage: &Stage) -> Verdict {
     same("the upstream's words in it", &words, &false)
 }
 
-fn heard(stage: &Stage, body: &[u8], encoding: &str) -> Verdict {
-    let Some(heard) = stage.upstream.journal().calls().pop() else { return same("calls", &0, &1) };
+fn heard(stage: &Stage, encoding: &str) -> Verdict<Heard> {
+    let heard = stage.upstream.journal().calls().pop().expect("an answer of the upstream's was asked for");
     same("the path", &heard.path(), &"/v1/extract/vendor/ex:default".to_owned())?;
-    same("the body is the caller's", &(heard.body == body), &true)?;
     same("its encoding", &heard.head.all("Content-Type"), &vec![encoding.to_owned()])?;
-    same("the encoding that is asked for", &heard.head.all("Accept"), &vec![encoding.to_owned()])
+    same("the encoding that is asked for", &heard.head.all("Accept"), &vec![encoding.to_owned()])?;
+    Ok(heard)
 }
 
 async fn packed(stage: &Stage, accept: Option<&str>) -> Verdict<Received> {
@@ -99,10 +107,14 @@ async fn as_msgpack(stage: &Stage) -> Verdict {
     for accept in [Some("application/msgpack"), None] {
         let answer = packed(stage, accept).await.during(&format!("Accept {accept:?}"))?;
         answer.is(200)?.remote("team-sie", Some("model_loading"))?.with("Content-Type", "application/msgpack")?;
-        let shown = [&b"\xa5model\xa6org/ex"[..], b"\xa2id\xa1b\xa8entities\x90"];
-        let carries = shown.map(|part| answer.body.windows(part.len()).any(|window| window == part));
-        same("our name for the model, and the last item", &carries, &[true, true])?;
-        heard(stage, PACKED, "application/msgpack")?;
+        let parts = [&b"\xa5model\xa6org/ex"[..], b"\xa8entities\x90", b"\xa2id\xa1b"];
+        let carries = parts.map(|part| answer.body.windows(part.len()).any(|window| window == part));
+        same(
+            "our name for the model, the items, and an id that only the upstream knows",
+            &carries,
+            &[true, true, false],
+        )?;
+        same("the body is the caller's", &(heard(stage, "application/msgpack")?.body == PACKED), &true)?;
     }
     Ok(())
 }
@@ -114,8 +126,7 @@ async fn our_profile(stage: &Stage) -> Verdict {
     named["params"]["options"]["profile"] = json!("remote");
     let answer = stage.ask(&as_json_request("/v1/extract/org/ex", &named)).await?;
     answer.is(200)?.remote("team-sie", None)?;
-    let Some(heard) = stage.upstream.journal().calls().pop() else { return same("calls", &0, &1) };
-    same("the body less the profile", &heard.json(), &call())
+    same("the body less the profile", &heard(stage, "application/json")?.json(), &sent())
 }
 
 async fn invalid(stage: &Stage) -> Verdict {

@@ -158,6 +158,8 @@ pub(super) fn fresh_id(surface: Option<Surface>) -> String {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let prefix = match surface {
         Some(Surface::Completions) => "cmpl",
+        Some(Surface::Generate) => "gen",
+        Some(Surface::Rerank) => "rerank",
         Some(Surface::Responses) => "resp",
         _ => "chatcmpl",
     };

@@ -50,17 +50,22 @@ impl RemoteStream {
         Self { session, outlet, peer, stream, ready: Vec::new(), read_bytes: 0, keeps, idle, pass: None }
     }
 
-    /// Reads until the first content or a valid end. What came before is kept and goes out with it.
-    pub(super) async fn primed(mut self, until: Instant) -> Result<Self, Failure> {
-        let mut silent_from = 0;
+    /// Reads until the first content or a valid end, `until` at the latest. What came before is kept and goes out with it.
+    ///
+    /// A stream that generates, though nothing that the caller sees yet, has the whole `budget` instead, and is content enough when
+    /// that is over: a caller who waits longer gives up.
+    pub(super) async fn primed(mut self, mut until: Instant, budget: Instant) -> Result<Self, Failure> {
+        let (mut silent_from, mut is_alive) = (0, false);
         loop {
-            let bytes = tokio::time::timeout_at(until, self.session.read_response_body()).await;
-            let bytes = bytes.map_err(|_| failure(Cause::Timeout, Class::Unavailable))?;
-            let bytes = bytes.map_err(|_| failure(Cause::StreamError, Class::Unavailable))?;
+            let bytes = match tokio::time::timeout_at(until, self.session.read_response_body()).await {
+                Ok(bytes) => bytes.map_err(|_| failure(Cause::StreamError, Class::Unavailable))?,
+                Err(_) if is_alive => return Ok(self),
+                Err(_) => return Err(failure(Cause::Timeout, Class::Unavailable)),
+            };
             match self.take(bytes)? {
                 Progress::Committed => return Ok(self),
-                // It generates, though nothing that the caller sees: only what says nothing is bounded.
-                Progress::Alive => silent_from = self.read_bytes,
+                // Only what says nothing is bounded.
+                Progress::Alive => (silent_from, is_alive, until) = (self.read_bytes, true, budget),
                 Progress::Nothing => {}
             }
             if self.read_bytes - silent_from > MOST_META_BYTES {
