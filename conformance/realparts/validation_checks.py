@@ -203,6 +203,18 @@ def _body(good, change, **more):
     return {**{name: value for name, value in changed.items() if value is not ...}, **more}
 
 
+def _same(got, wanted):
+    """Spillway may name the field where sie-server names none, and names no more than 64 characters of it."""
+    if len(got) != 4 or len(wanted) != 4 or got[:3] != wanted[:3]:
+        return got == wanted
+    return wanted[3] is None or got[3] == wanted[3][:64]
+
+
+def _engine_alone_knows(surface, change):
+    """Whether a model takes images is known to its engine, or to the upstream that is asked instead."""
+    return surface in ("chat", "generate") and ("images" in change or "image_url" in str(change))
+
+
 def alike(pair, surface):
     """Every change of the good body is judged alike; all that are not are shown."""
     own_model, path = "{model}" not in PATHS[surface], PATHS[surface]
@@ -214,7 +226,7 @@ def alike(pair, surface):
             more = {"model": model} if own_model else {}
             answers.append(clients.raw(url, path.format(model=name), _body(GOOD[surface], change, **more)))
         got, wanted = map(verdict, answers)
-        if got != wanted:
+        if not _same(got, wanted) and not _engine_alone_knows(surface, change):
             different.append(f"{str(change)[:110]}: got {got}, wanted {wanted}")
     if different:
         raise Mismatch(

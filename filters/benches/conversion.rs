@@ -151,6 +151,7 @@ fn asked(surface: Surface, reads: Content, encoding: &str) -> Box<Whole> {
     let model_span = call::named(Format::Json, b"", &body).ok().map(|named| named.span);
     let caller = Caller {
         surface,
+        dialect: Dialect::Openai,
         format: Format::Json,
         content_type: b"application/json",
         reads,

@@ -118,7 +118,7 @@ pub fn inspect(surface: Surface, format: Format, body: &[u8], rules: &Rules<'_>)
         Format::Json | Format::Multipart => json(body, read)?,
     };
     match notes.fatal {
-        Some("stream") if surface.may_stream() => return Err(STREAM),
+        Some("stream") if surface.may_stream() => return Err(not_a_flag(surface)),
         Some("options.profile") => return Err(PROFILE),
         _ => {}
     }
@@ -129,7 +129,16 @@ pub fn inspect(surface: Surface, format: Format, body: &[u8], rules: &Rules<'_>)
     Ok(details)
 }
 
-const STREAM: ErrorAnswer = ErrorAnswer::invalid_field("stream", "`stream` must be true or false");
+/// `stream` of another type, by the code that the surface has for it (contract sections 1.4 and 1.5).
+const fn not_a_flag(surface: Surface) -> ErrorAnswer {
+    let mut answer = ErrorAnswer::invalid_field("stream", "`stream` must be true or false");
+    answer.code = match surface {
+        Surface::Completions | Surface::Responses => "invalid_request",
+        Surface::Generate => "INVALID_REQUEST",
+        _ => answer.code,
+    };
+    answer
+}
 
 const PROFILE: ErrorAnswer =
     ErrorAnswer::invalid_field("options.profile", "`options.profile` must be the name of a profile");

@@ -23,6 +23,7 @@ use crate::answer::{Content, Members};
 use crate::call::{Details, Format};
 use crate::edit::Piece;
 use crate::stream::Stream;
+use crate::validate::Dialect;
 use spillway_policies::verdict::Plan;
 use spillway_policies::{Cause, Class, Failure, Surface};
 use std::ops::Range;
@@ -32,6 +33,8 @@ use std::ops::Range;
 pub struct Caller<'a> {
     /// The surface it came on.
     pub surface: Surface,
+    /// Whose API that is: what a field means follows the engine.
+    pub dialect: Dialect,
     /// The format of its body.
     pub format: Format,
     /// Its content type, for the boundary of a form.
@@ -153,7 +156,11 @@ pub fn ask(caller: Caller<'_>, plan: &Plan<'_>) -> Result<Asked, Failure> {
     if caller.details.rejection.is_some() {
         return Err(UNACCEPTED);
     }
-    let surface = plan.remote.asked_on(caller.surface).ok_or(UNSUPPORTED)?;
+    let surface = if responses::is_raw(&caller, plan) {
+        Surface::Completions
+    } else {
+        plan.remote.asked_on(caller.surface).ok_or(UNSUPPORTED)?
+    };
     match (caller.surface, surface) {
         (Surface::Embeddings, _) => embeddings::ask(caller, plan),
         (Surface::Encode, Surface::Embeddings) => vectors::ask(&caller, plan),

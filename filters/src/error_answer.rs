@@ -116,6 +116,17 @@ impl ErrorAnswer {
         Self::new(502, "ENGINE_PROTOCOL", "the engine's answer is not valid HTTP")
     }
 
+    /// 400: only an upstream serves this model, and the model does not do what `surface` asks.
+    #[must_use]
+    pub const fn not_this_task(surface: Surface) -> Self {
+        let mut answer =
+            Self::invalid_field("model", "this model does not do what this API asks: its tasks are others");
+        if matches!(surface, Surface::Embeddings) {
+            answer.code = "invalid_request";
+        }
+        answer
+    }
+
     /// 400: only an upstream serves this model and the caller forbids it.
     #[must_use]
     pub const fn forbidden_remote() -> Self {

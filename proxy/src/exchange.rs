@@ -27,7 +27,7 @@ pub(crate) async fn serve<'c>(house: &'c House, mut client: Client<'c>) -> Serve
         Err(Barred::SwitchedOff) => return client.refuse(&ErrorAnswer::switched_off()).await,
     };
     if let Some(rejection) = call.rejection(&route, house.engine.preset.validates_first) {
-        return client.refuse(rejection).await;
+        return client.refuse(&rejection).await;
     }
     if call.lists_models && house.routes.iter().next().is_some() {
         return Box::pin(models::serve(house, client, call)).await;

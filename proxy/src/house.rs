@@ -72,12 +72,17 @@ impl House {
         })
     }
 
+    /// Whose API the callers use: the engine's.
+    pub(crate) fn dialect(&self) -> Dialect {
+        if self.engine.preset.validates_first { Dialect::Sie } else { Dialect::Openai }
+    }
+
     /// What a call of this model is checked against, whichever side serves it: the fields are those of the engine's API.
     pub(crate) fn field_rules(&self, written: &str) -> Rules<'_> {
         let model = self.routes.named(written);
         let tasks = model.map(|model| &model.tasks);
         Rules {
-            dialect: if self.engine.preset.validates_first { Dialect::Sie } else { Dialect::Openai },
+            dialect: self.dialect(),
             accept: model.map_or(&[], |model| &model.accept_params),
             dense_dim: tasks.and_then(|tasks| tasks.dense_dim).map(u64::from),
             max_output_tokens: tasks.and_then(|tasks| tasks.max_output_tokens).map(u64::from),

@@ -82,11 +82,16 @@ impl Call {
 
     /// Why the field rules reject this call on its route. A call for the engine alone is the engine's to judge, and an engine that
     /// validates before it refuses judges a hybrid one first: then the rules wait for the re-issue (product section 4 item 3).
-    pub(crate) fn rejection(&self, route: &Route<'_>, engine_judges: bool) -> Option<&ErrorAnswer> {
+    ///
+    /// Where there is no engine to say so, a model that does not do what its caller asks is the caller's mistake too.
+    pub(crate) fn rejection(&self, route: &Route<'_>, engine_judges: bool) -> Option<ErrorAnswer> {
         match route {
             Route::Local => None,
             Route::Hybrid { .. } if engine_judges => None,
-            Route::Hybrid { .. } | Route::Remote { .. } => self.details().rejection.as_deref(),
+            Route::Remote { tasks, .. } if self.surface.is_some_and(|surface| !tasks.has(surface.task())) => {
+                self.surface.map(ErrorAnswer::not_this_task)
+            }
+            Route::Hybrid { .. } | Route::Remote { .. } => self.details().rejection.as_deref().cloned(),
         }
     }
 

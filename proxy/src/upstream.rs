@@ -20,6 +20,7 @@ use spillway_filters::dialect::{self, Answer, Raw, Reading};
 use spillway_filters::disclose;
 use spillway_filters::names;
 use spillway_filters::upstream_status;
+use spillway_filters::validate::Dialect;
 use spillway_policies::breaker::Outcome;
 use spillway_policies::verdict::Plan;
 use spillway_policies::{Cause, Class, Failure};
@@ -89,7 +90,7 @@ pub(crate) async fn attempt(
     client.connection.deadline.arm(0);
     let result = tokio::select! {
         biased;
-        result = ask(outlet, call, plan, budget) => result,
+        result = ask(outlet, call, plan, house.dialect(), budget) => result,
         ended = client.connection.ended() => Err(match ended {
             Ended::Gone => failure(Cause::Cancelled, Class::Final),
             Ended::Late => failure(Cause::Timeout, Class::Unavailable),
@@ -108,8 +109,14 @@ fn may_be_asked(plan: &Plan<'_>) -> Result<(), Failure> {
     if declared { Ok(()) } else { Err(failure(Cause::Unsupported, Class::Final)) }
 }
 
-async fn ask(outlet: &Arc<Outlet>, call: Call, plan: &Plan<'_>, budget: Duration) -> Result<Primed, Failure> {
-    let mut asked = dialect::ask(request::caller(&call), plan)?;
+async fn ask(
+    outlet: &Arc<Outlet>,
+    call: Call,
+    plan: &Plan<'_>,
+    spoken: Dialect,
+    budget: Duration,
+) -> Result<Primed, Failure> {
+    let mut asked = dialect::ask(request::caller(&call, spoken), plan)?;
     let bearer = outlet.bearer()?;
     let pass = outlet.admit(asked.bodies.len())?;
     let limits = &plan.remote.upstream.timeouts;
@@ -210,7 +217,7 @@ async fn answered(
     if !matches!(head.status.as_u16(), 200 | 201) {
         return Err(rejected(&mut session, &head, until).await);
     }
-    if header(&head, "content-encoding").is_some_and(|coding| !coding.eq_ignore_ascii_case(b"identity")) {
+    if head.headers.get_all("content-encoding").iter().any(|coding| !is_identity(coding.as_bytes())) {
         return Err(failure(Cause::InvalidAnswer, Class::Final));
     }
     Ok((session, peer, head))
@@ -277,6 +284,12 @@ async fn collect(session: &mut HttpSession, limit: usize) -> Result<Vec<u8>, Fai
         body.extend_from_slice(&bytes);
     }
     Ok(body)
+}
+
+/// Whether a content coding is none: we asked for no other (contract section 5, answer bounds).
+fn is_identity(coding: &[u8]) -> bool {
+    let coding = coding.trim_ascii();
+    coding.is_empty() || coding.eq_ignore_ascii_case(b"identity")
 }
 
 /// An answer with both a length and a transfer coding costs its connection (RFC 9112 section 6.3).

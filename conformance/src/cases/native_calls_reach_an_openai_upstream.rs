@@ -111,12 +111,20 @@ async fn streamed(stage: &Stage) -> Verdict {
     holds(text.trim_end().ends_with("data: [DONE]"), "[DONE] last", &text)
 }
 
+/// SIE reads a plain text as a raw prompt, and messages as a chat.
 async fn responses(stage: &Stage) -> Verdict {
     let body = json!({"model": "org/all", "input": "hi", "max_output_tokens": 16});
     let (got, heard) = asked(stage, "/v1/responses", &body).await?;
-    same("path", &heard.path().as_str(), &"/v1/chat/completions")?;
-    same("messages", &heard.json()["messages"], &json!([{"role": "user", "content": "hi"}]))?;
+    same("path of a text", &heard.path().as_str(), &"/v1/completions")?;
+    same("prompt", &heard.json()["prompt"], &json!("hi"))?;
     same("object", &got["object"], &json!("response"))?;
     same("model", &got["model"], &json!("org/all"))?;
+    same("text", &got["output"][0]["content"][0]["text"], &json!("remote"))?;
+
+    let messages = json!([{"role": "user", "content": "hi"}]);
+    let body = json!({"model": "org/all", "input": messages, "max_output_tokens": 16});
+    let (got, heard) = asked(stage, "/v1/responses", &body).await?;
+    same("path of messages", &heard.path().as_str(), &"/v1/chat/completions")?;
+    same("messages", &heard.json()["messages"], &messages)?;
     same("text", &got["output"][0]["content"][0]["text"], &json!("remote"))
 }

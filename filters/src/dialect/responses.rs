@@ -1,7 +1,7 @@
 //! How is a responses call asked of a host that has no such endpoint, and its answer told as SIE tells it? (contract section 1.5)
 //!
-//! As chat; where a host has raw completions only, one plain text goes as it is, as SIE itself reads it. Only what can be said there is
-//! asked, and only whole answers are told.
+//! As chat. One plain text goes as it is to raw completions where SIE's own API was asked, which reads it so, and where a host has
+//! nothing else. Only what can be said there is asked, and only whole answers are told.
 
 mod input;
 
@@ -11,10 +11,13 @@ use super::{Answer, Asked, Caller, INVALID, NOT_REPLAYABLE, Raw, Reading, UNTRAN
 use crate::answer::{Expected, json_text};
 use crate::edit::Outgoing;
 use crate::names;
+use crate::scan;
 use crate::upstream_status::loose::Text;
+use crate::validate::Dialect;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
+use spillway_policies::upstream::Kind;
 use spillway_policies::verdict::Plan;
 use spillway_policies::{Failure, Surface};
 
@@ -23,6 +26,19 @@ const SAME: [&str; 4] = ["seed", "temperature", "top_p", "user"];
 
 /// What is said anew.
 const OWN: [&str; 6] = ["input", "instructions", "max_output_tokens", "model", "options", "stream"];
+
+/// Whether this is a responses call whose input is a raw prompt, for a host that takes such.
+pub(super) fn is_raw(caller: &Caller<'_>, plan: &Plan<'_>) -> bool {
+    let is_sie = caller.surface == Surface::Responses && caller.dialect == Dialect::Sie;
+    let is_host = matches!(plan.remote.upstream.kind, Kind::Openai(_));
+    let takes_prompts = || plan.remote.asked_on(Surface::Completions).is_some();
+    let is_text = || {
+        let mut members = scan::members(caller.body).map_while(Result::ok);
+        let input = members.find(|member| scan::is_key(&caller.body[member.key.clone()], "input"));
+        input.is_some_and(|member| caller.body[member.value].starts_with(b"\""))
+    };
+    is_sie && is_host && takes_prompts() && is_text()
+}
 
 /// Puts the call to `surface`, chat or completions.
 pub(super) fn ask(caller: Caller<'_>, plan: &Plan<'_>, surface: Surface) -> Result<Asked, Failure> {

@@ -94,6 +94,7 @@ impl Host {
         let model_span = call::named(Format::Json, b"", body).ok().map(|named| named.span);
         let caller = Caller {
             surface,
+            dialect: Dialect::Openai,
             format: Format::Json,
             content_type: b"application/json",
             reads: Content::Json,

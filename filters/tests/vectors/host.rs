@@ -104,6 +104,7 @@ impl Host {
         let details = Details { rejection: None, ..details };
         let caller = Caller {
             surface: call.surface,
+            dialect: Dialect::Openai,
             format: call.format,
             content_type: b"application/json",
             reads: call.reads,

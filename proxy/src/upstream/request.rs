@@ -8,6 +8,7 @@ use pingora_http::RequestHeader;
 use spillway_filters::answer::Content;
 use spillway_filters::dialect::{Asked, Caller};
 use spillway_filters::edit::Piece;
+use spillway_filters::validate::Dialect;
 use spillway_policies::url::BaseUrl;
 use spillway_policies::{Cause, Class, Failure, Surface};
 
@@ -22,9 +23,10 @@ pub(super) struct Outgoing {
 }
 
 /// The call as `dialect` wants it. Invariant: no header of the caller is looked at but its formats.
-pub(super) fn caller(call: &Call) -> Caller<'_> {
+pub(super) fn caller(call: &Call, dialect: Dialect) -> Caller<'_> {
     Caller {
         surface: call.surface.expect("only inference is asked of an upstream"),
+        dialect,
         format: call.format,
         content_type: call.content_type().unwrap_or_default(),
         reads: reads(call),
