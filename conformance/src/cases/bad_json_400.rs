@@ -33,11 +33,11 @@ const CHAT: [&str; 16] = [
     r#"{"model":"org/chat","messages":[],"stream":1}"#,
 ];
 
-const GENERATE: [&str; 4] = [
-    r#"{"prompt":"hi","max_new_tokens":4"#,
-    r#"{"prompt":"hi","max_new_tokens":4}x"#,
-    r#"{"prompt":"hi","max_new_tokens":4,"stream":"no"}"#,
-    "[1]",
+const GENERATE: [(&str, &str); 4] = [
+    (r#"{"prompt":"hi","max_new_tokens":4"#, "INVALID_INPUT"),
+    (r#"{"prompt":"hi","max_new_tokens":4}x"#, "INVALID_INPUT"),
+    (r#"{"prompt":"hi","max_new_tokens":4,"stream":"no"}"#, "INVALID_REQUEST"),
+    ("[1]", "INVALID_INPUT"),
 ];
 
 async fn chat_rejected(stage: &Stage, body: &[u8]) -> Verdict {
@@ -46,9 +46,9 @@ async fn chat_rejected(stage: &Stage, body: &[u8]) -> Verdict {
     Ok(())
 }
 
-async fn generate_rejected(stage: &Stage, body: &str) -> Verdict {
+async fn generate_rejected(stage: &Stage, body: &str, code: &str) -> Verdict {
     let answer = stage.ask(&Request::post("/v1/generate/org__chat", body)).await?;
-    answer.is(400)?.native_code("INVALID_INPUT")?.undisclosed()?;
+    answer.is(400)?.native_code(code)?.undisclosed()?;
     Ok(())
 }
 
@@ -64,8 +64,8 @@ async fn run(bench: Bench) -> Verdict {
     let not_utf8 =
         [br#"{"model":"org/chat","messages":[{"role":"user","content":""#.as_slice(), b"\xff\xfe", br#""}]}"#].concat();
     findings.note("not UTF-8", chat_rejected(&stage, &not_utf8).await);
-    for body in GENERATE {
-        findings.note(body, generate_rejected(&stage, body).await);
+    for (body, code) in GENERATE {
+        findings.note(body, generate_rejected(&stage, body, code).await);
     }
     findings.verdict()?;
     stage.engine.journal().expect_calls("engine", 0)?;
