@@ -5,7 +5,7 @@
 
 use serde::Serialize;
 use spillway_policies::failure::{Failure, SieCode};
-use spillway_policies::{Cause, Surface};
+use spillway_policies::{Cause, Class, Surface};
 use std::borrow::Cow;
 use std::fmt;
 
@@ -162,6 +162,14 @@ impl ErrorAnswer {
             return Self::new(503, code, "the upstream cannot serve this model now").wait(wait);
         }
         match failure.code(surface) {
+            _ if matches!(failure.class, Class::Unparsable) => {
+                Self::new(500, OUTPUT_PARSE_ERROR, "the model's output breaks the schema that response_format demands")
+            }
+            SieCode::InvalidInput if matches!(failure.cause, Cause::Unsupported) => Self::new(
+                400,
+                code,
+                "this call has a field or value that the model's upstream cannot be asked for: leave out what is not needed",
+            ),
             SieCode::InputTooLong => Self::new(400, code, "the input is too long for this model"),
             SieCode::InvalidInput => Self::new(400, code, "the upstream refused the input"),
             _ if matches!(failure.cause, Cause::Unsupported) => {
@@ -285,6 +293,9 @@ impl fmt::Debug for ErrorAnswer {
     }
 }
 
+/// The code of a finished output that breaks the caller's strict schema (contract section 5).
+pub(crate) const OUTPUT_PARSE_ERROR: &str = "MODEL_OUTPUT_PARSE_ERROR";
+
 /// The reason phrase of the statuses that Spillway itself gives.
 #[must_use]
 pub const fn reason(status: u16) -> &'static str {
@@ -313,7 +324,6 @@ pub const fn reason(status: u16) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use spillway_policies::Class;
 
     #[test]
     fn each_surface_gets_its_own_shape() {
@@ -359,5 +369,12 @@ mod tests {
         assert_eq!(ErrorAnswer::remote_failed(&broken, Surface::Chat).code, "upstream_error");
         let down = Failure::new(Cause::Connect, Class::Unavailable);
         assert_eq!(ErrorAnswer::remote_failed(&down, Surface::Generate).code, "RESOURCE_EXHAUSTED");
+        let unparsable = Failure::new(Cause::InvalidAnswer, Class::Unparsable);
+        let answer = ErrorAnswer::remote_failed(&unparsable, Surface::Chat);
+        assert_eq!((answer.status, answer.code), (500, "MODEL_OUTPUT_PARSE_ERROR"));
+        let unsupported = Failure::new(Cause::Unsupported, Class::Invalid);
+        let answer = ErrorAnswer::remote_failed(&unsupported, Surface::Chat);
+        assert_eq!((answer.status, answer.code), (400, "INVALID_INPUT"));
+        assert!(answer.message.contains("cannot be asked"), "{}", answer.message);
     }
 }

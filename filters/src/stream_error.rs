@@ -3,10 +3,11 @@
 //! Once and last, in the surface's own shape. OpenAI surfaces get no `[DONE]` behind it; generate ends as SIE ends (product section 4
 //! item 8). No text of an upstream is in it.
 
+use crate::error_answer::OUTPUT_PARSE_ERROR;
 use crate::event_stream::write_event;
 use serde::Serialize;
 use spillway_policies::failure::SieCode;
-use spillway_policies::{Failure, Surface};
+use spillway_policies::{Class, Failure, Surface};
 
 const MESSAGE: &str =
     "the upstream failed before its answer was complete; what was sent so far is not the whole answer";
@@ -47,14 +48,21 @@ pub fn render(surface: Surface, failure: &Failure, position: &Position<'_>) -> V
             };
             write_event(Some(b"error"), &json(&error), &mut out);
         }
-        Surface::Completions => write_event(None, &openai("server_error", generation_code(failure)), &mut out),
+        Surface::Completions => write_event(None, &openai("server_error", generation_code(failure), MESSAGE), &mut out),
         Surface::Audio
         | Surface::Chat
         | Surface::Embeddings
         | Surface::Encode
         | Surface::Extract
         | Surface::Rerank
-        | Surface::Score => write_event(None, &openai("upstream_error", "upstream_error"), &mut out),
+        | Surface::Score => {
+            let (kind, code) = if failure.class == Class::Unparsable {
+                ("server_error", OUTPUT_PARSE_ERROR)
+            } else {
+                ("upstream_error", "upstream_error")
+            };
+            write_event(None, &openai(kind, code, said(failure)), &mut out);
+        }
     }
     out
 }
@@ -78,8 +86,16 @@ const fn generation_code(failure: &Failure) -> &'static str {
     }
 }
 
-fn openai(kind: &'static str, code: &'static str) -> Vec<u8> {
-    json(&Envelope { error: OpenAiError { message: MESSAGE, kind, param: None, code } })
+/// What happened, in our words.
+const fn said(failure: &Failure) -> &'static str {
+    match failure.class {
+        Class::Unparsable => "the model's output is complete and breaks the schema that response_format demands",
+        _ => MESSAGE,
+    }
+}
+
+fn openai(kind: &'static str, code: &'static str, message: &'static str) -> Vec<u8> {
+    json(&Envelope { error: OpenAiError { message, kind, param: None, code } })
 }
 
 fn json(value: &impl Serialize) -> Vec<u8> {

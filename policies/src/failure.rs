@@ -80,6 +80,8 @@ pub enum Class {
     TooLong,
     /// The upstream gave no answer, or one that says it cannot serve.
     Unavailable,
+    /// The finished output breaks the caller's strict schema.
+    Unparsable,
 }
 
 /// One failed attempt.
@@ -111,7 +113,7 @@ impl Failure {
         match self.class {
             Class::Busy | Class::Unavailable if surface.exhausts_resources() => SieCode::ResourceExhausted,
             Class::Busy | Class::Unavailable => SieCode::QueueFull,
-            Class::Final => SieCode::InferenceError,
+            Class::Final | Class::Unparsable => SieCode::InferenceError,
             Class::Invalid => SieCode::InvalidInput,
             Class::NotReady => SieCode::ModelLoading,
             Class::TooLong => SieCode::InputTooLong,

@@ -49,7 +49,7 @@ impl Upstream {
             Surface::Completions | Surface::Generate => &[Surface::Completions],
             Surface::Embeddings | Surface::Encode => &[Surface::Embeddings],
             Surface::Rerank | Surface::Score => &[Surface::Rerank],
-            Surface::Responses => &[Surface::Chat, Surface::Completions],
+            Surface::Responses => &[Surface::Chat],
         };
         candidates.iter().copied().find(|candidate| endpoints.iter().any(|endpoint| endpoint.surface() == *candidate))
     }

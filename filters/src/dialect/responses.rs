@@ -1,7 +1,7 @@
 //! How is a responses call asked of a host that has no such endpoint, and its answer told as SIE tells it? (contract section 1.5)
 //!
-//! As chat. One plain text goes as it is to raw completions where SIE's own API was asked, which reads it so, and where a host has
-//! nothing else. Only what can be said there is asked, and only whole answers are told.
+//! As chat. One plain text goes as it is to raw completions where SIE's own API was asked, which reads it so. Only what can be said
+//! there is asked, and only whole answers are told.
 
 mod input;
 

@@ -37,7 +37,11 @@ fn profile(name: &str, node: &Node<'_>, models: &Models<'_>, surroundings: &Surr
         }
         (upstream, model) => {
             let remote = remote(upstream, model, max_batch, &node.name, models);
-            remote.map(|remote| Profile::Remote(Remote { onboarding, ..remote }))
+            let remote = remote.map(|remote| Remote { onboarding, ..remote });
+            if let Some(remote) = &remote {
+                onboarding::check_used(remote, &node.name);
+            }
+            remote.map(Profile::Remote)
         }
     };
     profile.filter(|_| node.place.mistakes() == mistakes)
