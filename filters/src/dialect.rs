@@ -128,6 +128,25 @@ impl Whole {
         self.most_bytes
     }
 
+    /// Checks one of several answers as it comes, so that a bad one is the last that is asked for.
+    ///
+    /// # Errors
+    /// It is not a valid answer to the request at `place`, or it is an error under a success status.
+    pub fn check(&self, place: usize, answer: &Raw) -> Result<(), Failure> {
+        match &self.back {
+            Back::Embeddings(back) => batches::check(place, answer, &back.batches),
+            Back::Native(back) => back.check(place, answer),
+            Back::Vectors(back) => batches::check(place, answer, &back.batches),
+            Back::Generate(_)
+            | Back::Generated(_)
+            | Back::Onboarded(_)
+            | Back::Rerank(_)
+            | Back::Responses(_)
+            | Back::Scores(_)
+            | Back::Verbatim(_) => Ok(()),
+        }
+    }
+
     /// Checks the answers and writes the caller's.
     ///
     /// # Errors

@@ -16,7 +16,7 @@ use pingora_core::protocols::http::client::HttpSession;
 use pingora_core::upstreams::peer::HttpPeer;
 use pingora_http::ResponseHeader;
 use request::Outgoing;
-use spillway_filters::dialect::{self, Answer, Raw, Reading};
+use spillway_filters::dialect::{self, Answer, Raw, Reading, Whole};
 use spillway_filters::disclose;
 use spillway_filters::names;
 use spillway_filters::upstream_status;
@@ -132,7 +132,7 @@ async fn ask(
             let idle = Duration::from_millis(limits.idle_ms);
             streamed(outlet, requests, *stream, idle, until).await
         }
-        Reading::Whole(whole) => whole_answers(outlet, requests, whole.most_bytes(), until)
+        Reading::Whole(whole) => whole_answers(outlet, requests, &whole, until)
             .await
             .and_then(|answers| whole.read(&answers))
             .map(Primed::Buffered),
@@ -185,22 +185,28 @@ async fn streamed(
 async fn whole_answers(
     outlet: &Arc<Outlet>,
     requests: Vec<Outgoing>,
-    most_bytes: usize,
+    whole: &Whole,
     until: Until,
 ) -> Result<Vec<Raw>, Failure> {
-    let mut answers = Vec::with_capacity(requests.len());
-    let mut room = MOST_ANSWERS_BYTES.max(most_bytes);
+    let count = requests.len();
+    let mut answers = Vec::with_capacity(count);
+    let mut room = MOST_ANSWERS_BYTES.max(whole.most_bytes());
     let first_byte = until.primed - Instant::now();
-    for request in requests {
+    for (place, request) in requests.into_iter().enumerate() {
         let until_head = (Instant::now() + first_byte).min(until.whole);
         let (mut session, peer, head) = answered(outlet, request, until_head).await?;
-        let body = timeout_at(until.whole, Box::pin(collect(&mut session, most_bytes.min(room)))).await;
+        let body = timeout_at(until.whole, Box::pin(collect(&mut session, whole.most_bytes().min(room)))).await;
         let body = body.map_err(|_| TOO_SLOW)??;
         room -= body.len();
         if is_framed_once(&head) {
             outlet.keep(session, &peer, POOL_IDLE).await;
         }
-        answers.push(Raw { content_type: header(&head, "content-type").map(<[u8]>::to_vec), body });
+        let answer = Raw { content_type: header(&head, "content-type").map(<[u8]>::to_vec), body };
+        // The last one is checked with all the others.
+        if place + 1 < count {
+            whole.check(place, &answer)?;
+        }
+        answers.push(answer);
     }
     Ok(answers)
 }

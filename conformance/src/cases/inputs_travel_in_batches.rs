@@ -60,10 +60,10 @@ async fn run(bench: Bench) -> Verdict {
         .collect();
     same("inputs in each request", &sizes, &vec![2, 2, 1])?;
 
-    // Two requests, of which the second brings one vector too few.
-    stage.ask(&call(json!(["1", "2", "3", "bad"]))).await?.is(500)?.openai_code("INFERENCE_ERROR")?;
+    // Three requests, of which the second brings one vector too few: the third is not sent.
+    stage.ask(&call(json!(["1", "2", "3", "bad", "5"]))).await?.is(500)?.openai_code("INFERENCE_ERROR")?;
     stage.upstream.journal().expect_calls("upstream", 5)?;
-    // Five of seven requests are used up: three more do not fit, and none of them is sent.
+    // Six of seven requests are used up: three more do not fit, and none of them is sent.
     stage.ask(&call(json!(["1", "2", "3", "4", "5"]))).await?.is(503)?.openai_code("QUEUE_FULL")?;
     stage.upstream.journal().expect_calls("upstream", 5)
 }

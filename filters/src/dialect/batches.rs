@@ -1,6 +1,7 @@
 //! How are the inputs of one call spread over requests?
 
 use super::{INVALID, Raw};
+use crate::answer::embeddings::Embeddings;
 use spillway_policies::Failure;
 use spillway_policies::verdict::Plan;
 use std::ops::Range;
@@ -49,6 +50,14 @@ pub(super) fn most_bytes(answer_bytes: Option<usize>, inputs: usize) -> usize {
 /// Most bytes of a vector of the declared width in an answer of embeddings.
 pub(super) fn vector_bytes(plan: &Plan<'_>) -> Option<usize> {
     plan.tasks.dense_dim.map(|dim| (dim as usize).saturating_mul(32))
+}
+
+/// Checks the answer of embeddings to the batch at `place`.
+///
+/// # Errors
+/// It is not a valid one.
+pub(super) fn check(place: usize, answer: &Raw, batches: &[usize]) -> Result<(), Failure> {
+    Embeddings::read(&answer.body, Some(*batches.get(place).ok_or(INVALID)?)).map(drop)
 }
 
 /// Every answer with the length of its batch.

@@ -5,15 +5,23 @@ use super::{Answer, Asked, Caller, NOT_REPLAYABLE, Raw, Reading, UNTRANSLATABLE,
 use crate::answer::embeddings::{self, Embeddings};
 use crate::answer::{self, Content, Expected};
 use crate::edit::{Outgoing, Piece};
+use crate::validate::Dialect;
 use crate::{names, paths};
 use spillway_policies::upstream::Kind;
 use spillway_policies::verdict::Plan;
 use spillway_policies::{Failure, Surface};
 use std::ops::Range;
 
+/// What SIE reads of an embeddings call (contract section 1.5).
+const KNOWN: [&str; 5] = ["dimensions", "encoding_format", "input", "model", "user"];
+
 pub(super) fn ask(caller: Caller<'_>, plan: &Plan<'_>) -> Result<Asked, Failure> {
     let is_openai = matches!(plan.remote.upstream.kind, Kind::Openai(_));
-    let outgoing = Outgoing::read(caller.body).map_err(|_| NOT_REPLAYABLE)?;
+    let mut outgoing = Outgoing::read(caller.body).map_err(|_| NOT_REPLAYABLE)?;
+    if caller.dialect == Dialect::Sie {
+        // SIE ignores what it does not know; another host would not.
+        outgoing.retain(|name| KNOWN.contains(&name));
+    }
     let input = outgoing.value("input").ok_or(UNTRANSLATABLE)?;
     let inputs = inputs(input).ok_or(UNTRANSLATABLE)?;
     let sizes = inputs.iter().map(|input| input.len());
@@ -87,7 +95,7 @@ fn bodies(
 #[derive(Debug)]
 pub(super) struct Back {
     expected: Expected,
-    batches: Vec<usize>,
+    pub(super) batches: Vec<usize>,
 }
 
 impl Back {

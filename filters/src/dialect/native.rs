@@ -262,6 +262,12 @@ impl Back {
         Ok(Answer { content_type, body: body.ok_or(INVALID)? })
     }
 
+    /// Checks the answer to the request at `place`.
+    pub(super) fn check(&self, place: usize, raw: &Raw) -> Result<(), Failure> {
+        let expected = self.expected.get(place).ok_or(INVALID)?;
+        answer::check(self.surface, self.reads, &raw.body, expected).map(drop)
+    }
+
     fn with_query_id(&self, answer: &[u8]) -> Option<Vec<u8>> {
         let mut members = Members::read(self.reads, answer)?;
         let null: &[u8] = if self.reads == Content::Msgpack { &[0xc0] } else { b"null" };

@@ -74,7 +74,7 @@ fn only_dense(outputs: Option<&Bounded<Text<'_>, MOST_OUTPUTS>>) -> Result<(), F
 pub(super) struct Back {
     model: String,
     ids: Vec<Option<String>>,
-    batches: Vec<usize>,
+    pub(super) batches: Vec<usize>,
     reads: Content,
     /// The declared width.
     dim: Option<usize>,
