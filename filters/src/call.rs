@@ -240,10 +240,10 @@ mod tests {
         let two = read(Surface::Embeddings, r#"{"model":"m","input":["ab","cde"]}"#);
         assert_eq!((two.inputs, two.input_chars, two.wants_base64), (Some(2), 5, false));
         let format = r#"{"type":"json_schema","json_schema":{"schema":{},"strict":true}}"#;
-        let part = r#"{"role":"user","content":[{"type":"image_url","image_url":""}]}"#;
-        let chat = format!(r#"{{"model":"m","messages":[{part}],"logprobs":true,"response_format":{format}}}"#);
+        let message = r#"{"role":"user","content":[{"type":"image_url","image_url":""}]}"#;
+        let chat = format!(r#"{{"model":"m","messages":[{message}],"logprobs":true,"response_format":{format}}}"#);
         let chat = read(Surface::Chat, &chat);
-        assert!(chat.strict_schema && chat.logprobs && chat.media && chat.rejection.is_none());
+        assert!(chat.strict_schema && chat.logprobs && chat.rejection.is_none());
         assert_eq!(Details::NONE, Details::default());
     }
 

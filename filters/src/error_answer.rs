@@ -53,14 +53,6 @@ impl ErrorAnswer {
         Self { status, code, message, param, retry_after_s: None }
     }
 
-    /// 400: media in a chat that only an upstream could serve (contract section 1.5).
-    #[must_use]
-    pub const fn media_unsupported() -> Self {
-        let param = Some(Cow::Borrowed("messages"));
-        let message = "this model takes text only: leave images, audio and video out of the messages";
-        Self { status: 400, code: "unsupported_field", message, param, retry_after_s: None }
-    }
-
     /// The request is not acceptable HTTP.
     #[must_use]
     pub const fn framing(status: u16, message: &'static str) -> Self {

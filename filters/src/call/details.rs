@@ -29,8 +29,6 @@ pub struct Details {
     pub input_chars: u64,
     /// Chat: the response format is a JSON Schema, and strict.
     pub strict_schema: bool,
-    /// Chat: a message holds something else than text.
-    pub media: bool,
     /// The first violation of the surface's field rules; whoever reads the details decides when it counts.
     pub rejection: Option<Box<ErrorAnswer>>,
 }
@@ -50,7 +48,6 @@ impl Details {
         wants_base64: false,
         input_chars: 0,
         strict_schema: false,
-        media: false,
         rejection: None,
     };
 }

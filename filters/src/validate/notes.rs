@@ -69,8 +69,6 @@ impl Notes {
             Note::Input => (details.inputs, details.input_chars) = inputs(seen),
             Note::Inputs => details.inputs = if let Seen::List { len, .. } = seen { Some(len as usize) } else { None },
             Note::Logprobs => details.logprobs = matches!(seen, Seen::Flag(true) | Seen::Whole(_)),
-            // The first two words of a part's type are those of text.
-            Note::Media => details.media |= !matches!(seen, Seen::Text { word: Some(0..=1), .. }),
             Note::OutputCap => {
                 let cap = seen.whole().and_then(|cap| u64::try_from(cap).ok());
                 details.output_cap = [details.output_cap, cap].into_iter().flatten().min();

@@ -123,7 +123,6 @@ pub(crate) enum Note {
     JsonSchema,
     LeastTokens,
     Logprobs,
-    Media,
     OutputCap,
     Profile,
     Prompts,

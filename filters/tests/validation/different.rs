@@ -122,7 +122,7 @@ pub(crate) const DIFFERENT: &[Rows] = &[
             ("chat", "messages: audio_url anywhere in a message"),
             ("chat", "messages: image_url anywhere in a message"),
         ],
-        "Media are told to the caller of `inspect`, which knows who serves; what is in them is judged by the engine.",
+        "Media are forwarded: an upstream may well see. What is in them is judged by whoever serves.",
     ),
     (
         &[("completions", "known unsupported beats unknown"), ("responses", "known unsupported beats unknown")],

@@ -1,7 +1,7 @@
 //! What is a chat message (contract section 1.5)?
 
 use crate::validate::notes::Notes;
-use crate::validate::rule::{List, Note, Rule, Table, Text, UNSUPPORTED, field};
+use crate::validate::rule::{List, Rule, Table, Text, UNSUPPORTED, field};
 use crate::validate::seen::{Disagreement, Facts, Seen, Wrong};
 
 const ROLES: &[&str] = &["assistant", "developer", "system", "tool", "user"];
@@ -34,10 +34,7 @@ fn fit_together(message: &Facts<'_>, _: &Notes) -> Option<Disagreement> {
 const PARTS: &[&str] = &["text", "input_text", "image_url", "input_image", "video_url"];
 
 static PART: Table = Table::of(&[
-    field!("type", Rule::Text(Text::word(PARTS)), "`text`, `image_url` or `video_url`")
-        .required()
-        .coded(UNSUPPORTED)
-        .noted(Note::Media),
+    field!("type", Rule::Text(Text::word(PARTS)), "`text`, `image_url` or `video_url`").required().coded(UNSUPPORTED),
     field!("text", Rule::Any, "a text in a part of text"),
     field!("image_url", Rule::Any, "there in a part with an image"),
     field!("video_url", Rule::Any, "there in a part with a video"),
@@ -65,7 +62,4 @@ pub(super) static OPENAI: Table = Table::of(&[
     field!("tool_calls", Rule::List(&List::of(Rule::OBJECT)), "a list of objects"),
 ]);
 
-static OPENAI_PART: Table =
-    Table::of(&[field!("type", Rule::Text(Text { words: &["text", "refusal"], ..Text::FILLED }), "a text")
-        .required()
-        .noted(Note::Media)]);
+static OPENAI_PART: Table = Table::of(&[field!("type", Rule::FILLED, "a text").required()]);
