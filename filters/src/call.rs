@@ -125,7 +125,7 @@ pub fn inspect(surface: Surface, format: Format, body: &[u8], rules: &Rules<'_>)
     let mut details = notes.details;
     details.choices = details.choices.filter(|_| !notes.many_prompts);
     details.stream &= surface.may_stream();
-    details.rejection = rejection;
+    details.rejection = sheet.too_large(body.len()).or(rejection);
     Ok(details)
 }
 

@@ -57,7 +57,12 @@ pub(crate) struct Sheet {
     table: &'static Table,
     /// The code of a violation that has none of its own; none is FastAPI's 422, with a word per type.
     code: Option<&'static str>,
+    /// The most bytes of a body; SIE's own bounds (contract section 1.1).
+    most_bytes: usize,
 }
+
+/// Mebibytes.
+const MIB: usize = 1024 * 1024;
 
 /// The sheet of a surface in a dialect; audio is a form and has its own.
 pub(crate) const fn sheet(surface: Surface, dialect: Dialect) -> Option<&'static Sheet> {
@@ -82,7 +87,18 @@ pub(crate) const fn sheet(surface: Surface, dialect: Dialect) -> Option<&'static
 
 impl Sheet {
     const fn new(table: &'static Table, code: &'static str) -> Self {
-        Self { table, code: Some(code) }
+        Self { table, code: Some(code), most_bytes: usize::MAX }
+    }
+
+    const fn holding(mut self, most_bytes: usize) -> Self {
+        self.most_bytes = most_bytes;
+        self
+    }
+
+    /// The answer to a body of so many bytes, when they are too many.
+    pub(crate) fn too_large(&self, bytes: usize) -> Option<Box<ErrorAnswer>> {
+        let message = "the body is larger than this API takes: send less in one call";
+        (bytes > self.most_bytes).then(|| Box::new(ErrorAnswer::rejected(413, "INPUT_TOO_LONG", message, None)))
     }
 
     /// The answer to a violation.
@@ -137,4 +153,26 @@ fn nested(table: &'static Table) -> Vec<&'static Table> {
     let mut all = vec![table];
     table.fields.iter().for_each(|field| below(&field.rule, &mut all));
     all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bodies_are_bounded_as_by_sie_and_by_nobody_else() {
+        let holds =
+            |surface, dialect, bytes| sheet(surface, dialect).is_some_and(|sheet| sheet.too_large(bytes).is_none());
+        for (surfaces, most) in [
+            (&[Surface::Chat, Surface::Rerank][..], 8 * MIB),
+            (&[Surface::Completions, Surface::Generate, Surface::Responses], 24 * MIB),
+            (&[Surface::Encode, Surface::Extract, Surface::Score], 34 * MIB),
+        ] {
+            for surface in surfaces.iter().copied() {
+                assert!(holds(surface, Dialect::Sie, most) && !holds(surface, Dialect::Sie, most + 1), "{surface:?}");
+                assert_eq!(holds(surface, Dialect::Openai, most + 1), !surface.is_native(), "{surface:?}");
+            }
+        }
+        assert!(holds(Surface::Embeddings, Dialect::Sie, usize::MAX));
+    }
 }

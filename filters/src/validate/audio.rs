@@ -1,7 +1,7 @@
 //! Which fields does a transcription form accept (contract section 1.5)?
 
 use super::rule::UNSUPPORTED;
-use super::{Dialect, Rules};
+use super::{Dialect, MIB, Rules};
 use crate::error_answer::ErrorAnswer;
 use crate::multipart::{BadForm, Part, Parts};
 
@@ -87,7 +87,8 @@ const OPENAI: &[Field] = &[
 
 const FORMATS: &[&str] = &["flac", "m4a", "mp3", "mp4", "mpeg", "mpga", "ogg", "wav", "webm"];
 
-const MOST_FILE: usize = 24 * 1024 * 1024;
+const MOST_FILE: usize = 24 * MIB;
+const MOST_FORM: usize = 25 * MIB;
 const MOST_TEXT: usize = 8 * 1024;
 const MOST_FIELDS: usize = 15;
 const MOST_PARTS: usize = 256;
@@ -152,9 +153,12 @@ impl Form<'_> {
         if self.rules.dialect != Dialect::Sie {
             return Ok(());
         }
+        let large = |message| Box::new(ErrorAnswer::rejected(413, "payload_too_large", message, None));
+        if self.body.len() > MOST_FORM {
+            return Err(large("a form may hold at most 25 MiB: split or compress its file"));
+        }
         if texts.iter().any(|part| part.value.len() > MOST_TEXT) {
-            let message = "a text field may hold at most 8 KiB: shorten it";
-            return Err(Box::new(ErrorAnswer::rejected(413, "payload_too_large", message, None)));
+            return Err(large("a text field may hold at most 8 KiB: shorten it"));
         }
         if files.len() > 1 {
             return Err(many("send one file in each call"));

@@ -7,7 +7,7 @@ mod tools;
 use super::notes::Notes;
 use super::rule::{Field, List, Map, Note, Range, Rule, Table, Text, UNSUPPORTED, Unknown, field};
 use super::seen::{Disagreement, Facts, Seen, Wrong};
-use super::{Sheet, schema, unsupported};
+use super::{MIB, Sheet, schema, unsupported};
 
 pub(super) use openai::OPENAI;
 
@@ -72,7 +72,8 @@ pub(super) static SIE: Sheet = Sheet::new(
     .closed(Unknown::After { field: "seed", code: Some(UNSUPPORTED) })
     .agreeing(fit_together),
     CODE,
-);
+)
+.holding(8 * MIB);
 
 pub(super) const STREAM: Field = field!("stream", Rule::Flag, "true or false").noted(Note::Stream);
 pub(super) const SEED: Field = field!("seed", Rule::SEED, "a whole number of 64 bits");

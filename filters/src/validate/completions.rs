@@ -4,12 +4,12 @@ use super::chat::{FREQUENCY, INCLUDE_USAGE, LOGIT_BIAS, MODEL, PRESENCE, SEED, S
 use super::notes::Notes;
 use super::rule::{Field, List, Note, Over, Range, Rule, Table, Text, UNSUPPORTED, Unknown, field};
 use super::seen::{Disagreement, Facts, Seen, Wrong};
-use super::{Sheet, unsupported};
+use super::{MIB, Sheet, unsupported};
 
 pub(super) const CODE: &str = "invalid_request";
 
 /// The most bytes of a prompt.
-pub(super) const MOST_PROMPT: usize = 4 * 1024 * 1024;
+pub(super) const MOST_PROMPT: usize = 4 * MIB;
 
 const TOO_LONG: Over =
     Over { status: 413, code: Some("context_exceeded"), message: Some("a prompt may hold at most 4 MiB: shorten it") };
@@ -41,7 +41,8 @@ pub(super) static SIE: Sheet = Sheet::new(
     .closed(Unknown::First { code: Some(UNSUPPORTED) })
     .agreeing(fit_together),
     CODE,
-);
+)
+.holding(24 * MIB);
 
 pub(super) const MAX_TOKENS: Field =
     field!("max_tokens", Rule::COUNT, "a whole number of at least 1").noted(Note::OutputCap);

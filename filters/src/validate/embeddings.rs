@@ -42,6 +42,7 @@ pub(super) static SIE: Sheet = Sheet {
     ])
     .agreeing(fit_together),
     code: None,
+    most_bytes: usize::MAX,
 };
 
 fn fit_together(facts: &Facts<'_>, notes: &Notes) -> Option<Disagreement> {

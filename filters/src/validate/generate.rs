@@ -8,7 +8,7 @@ use super::completions::{MOST_PROMPT, over_cap};
 use super::notes::Notes;
 use super::rule::{Base64, Field, List, Note, Over, Range, Rule, Table, Text, UNSUPPORTED, Unknown, field};
 use super::seen::{Disagreement, Facts, Rank, Seen, Wrong};
-use super::{Sheet, unsupported};
+use super::{MIB, Sheet, unsupported};
 
 const TOO_LONG: Over =
     Over { status: 413, code: Some("INPUT_TOO_LONG"), message: Some("`prompt` may hold at most 4 MiB: shorten it") };
@@ -48,7 +48,8 @@ pub(super) static SHEET: Sheet = Sheet::new(
     .closed(Unknown::First { code: Some(UNSUPPORTED) })
     .agreeing(fit_together),
     "INVALID_REQUEST",
-);
+)
+.holding(24 * MIB);
 
 const TEMPERATURE: Field =
     field!("temperature", Rule::Number(Range::between(0.0, f64::INFINITY)), "a finite number of at least 0");

@@ -1,12 +1,12 @@
 //! Which fields do encode, score and extract accept (contract section 1.3)? Others are ignored, except inside `audio`.
 
-use super::Sheet;
 use super::body::PROFILE;
 use super::notes::Notes;
 use super::rule::{Base64, Field, List, Note, Rule, Table, Text, Unknown, field};
 use super::schema;
 use super::seen::{Disagreement, Facts, Rank, Seen};
 use super::tree::{Size, Tree};
+use super::{MIB, Sheet};
 
 const CODE: &str = "INVALID_INPUT";
 
@@ -25,7 +25,8 @@ pub(super) static ENCODE: Sheet = Sheet::new(
         ),
     ]),
     CODE,
-);
+)
+.holding(34 * MIB);
 
 pub(super) static SCORE: Sheet = Sheet::new(
     &Table::of(&[
@@ -41,7 +42,8 @@ pub(super) static SCORE: Sheet = Sheet::new(
         field!("options", Rule::Object(&OPTIONS), "an object"),
     ]),
     CODE,
-);
+)
+.holding(34 * MIB);
 
 pub(super) static EXTRACT: Sheet = Sheet::new(
     &Table::of(&[
@@ -58,7 +60,8 @@ pub(super) static EXTRACT: Sheet = Sheet::new(
         ),
     ]),
     CODE,
-);
+)
+.holding(34 * MIB);
 
 const OUTPUTS: List = List::of(Rule::Text(Text::word(&["dense", "multivector", "sparse"]))).counting(1, usize::MAX);
 
@@ -97,7 +100,7 @@ pub(super) static PLAIN_OPTIONS: Table = Table::of(&[PROFILE, OVERFLOW]);
 static OPTIONS: Table = Table::of(&[PROFILE, INSTRUCTION, OVERFLOW]);
 
 /// The most text of one item, its metadata included.
-pub(super) const MOST_TEXT: usize = 2 * 1024 * 1024;
+pub(super) const MOST_TEXT: usize = 2 * MIB;
 
 static ITEM: Table = Table::of(&[
     field!("id", Rule::TEXT, "a text"),

@@ -1,9 +1,9 @@
 //! Which fields does rerank accept (contract section 1.5; Cohere v1, v2 and Jina for other engines)?
 
-use super::Sheet;
 use super::chat::MODEL;
 use super::native::{MOST_TEXT, PLAIN_OPTIONS};
 use super::rule::{Field, List, Note, Over, Rule, Table, Text, Unknown, field};
+use super::{MIB, Sheet};
 
 const CODE: &str = "INVALID_INPUT";
 
@@ -30,7 +30,8 @@ pub(super) static SIE: Sheet = Sheet::new(
     ])
     .closed(Unknown::First { code: None }),
     CODE,
-);
+)
+.holding(8 * MIB);
 
 pub(super) static OPENAI: Sheet = Sheet::new(
     &Table::of(&[

@@ -5,7 +5,7 @@ use super::completions::{CODE, MOST_PROMPT, SIE_TEMPERATURE, over_cap};
 use super::notes::Notes;
 use super::rule::{Field, List, Note, Over, Rule, Table, Text, UNSUPPORTED, Unknown, field};
 use super::seen::{Disagreement, Facts, Seen};
-use super::{Sheet, unsupported};
+use super::{MIB, Sheet, unsupported};
 
 const TOO_LONG: Over =
     Over { status: 413, code: Some("context_exceeded"), message: Some("the input may hold at most 4 MiB: shorten it") };
@@ -30,7 +30,8 @@ pub(super) static SIE: Sheet = Sheet::new(
     .closed(Unknown::First { code: Some(UNSUPPORTED) })
     .agreeing(fit_together),
     CODE,
-);
+)
+.holding(24 * MIB);
 
 const MAX_OUTPUT_TOKENS: Field =
     field!("max_output_tokens", Rule::COUNT, "a whole number of at least 1").noted(Note::OutputCap);
