@@ -6,7 +6,6 @@ use super::usage::Generated;
 use super::writer::Writer;
 use super::{Expected, Fields, finish};
 use crate::upstream_status::loose::Text;
-use serde::Deserialize;
 
 /// Most items of one answer, when the caller's number is not known.
 const MAX_ITEMS: usize = 65_536;
@@ -117,25 +116,8 @@ pub(super) fn generated(members: &Members<'_>, expected: &Expected) -> Option<Ve
         writer.member("finish_reason");
         writer.text(&finish.0);
         writer.member("usage");
-        writer.raw(&usage_with_images(usage, members)?);
+        writer.raw(&usage.to_json());
         Some(())
     })?;
     Some(writer.into_bytes())
-}
-
-/// Usage of generate also says how many images were read.
-fn usage_with_images(usage: Generated, members: &Members<'_>) -> Option<Vec<u8>> {
-    let Fields(Images { images }) = members.read_member("usage")?;
-    let mut json = usage.to_json();
-    if let Some(images) = images {
-        json.pop();
-        json.extend_from_slice(format!(",\"images\":{images}}}").as_bytes());
-    }
-    Some(json)
-}
-
-#[derive(Deserialize)]
-struct Images {
-    #[serde(default)]
-    images: Option<u32>,
 }

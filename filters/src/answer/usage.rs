@@ -16,6 +16,9 @@ pub(crate) struct Generated {
     total_tokens: Option<u32>,
     #[serde(default)]
     prompt_tokens_details: Option<Fields<PromptDetails>>,
+    /// How many images were read, which SIE says.
+    #[serde(default)]
+    images: Option<u32>,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]
@@ -54,8 +57,9 @@ impl Generated {
             .cached_tokens()
             .map(|cached| format!(r#","prompt_tokens_details":{{"cached_tokens":{cached}}}"#))
             .unwrap_or_default();
-        format!(r#"{{"prompt_tokens":{prompt},"completion_tokens":{completion},"total_tokens":{total}{cached}}}"#)
-            .into_bytes()
+        let images = self.images.map(|images| format!(r#","images":{images}"#)).unwrap_or_default();
+        let counts = format!(r#""prompt_tokens":{prompt},"completion_tokens":{completion},"total_tokens":{total}"#);
+        format!("{{{counts}{cached}{images}}}").into_bytes()
     }
 }
 
@@ -163,6 +167,7 @@ impl Responded {
             completion_tokens: self.output_tokens,
             total_tokens: self.total_tokens,
             prompt_tokens_details: self.input_tokens_details,
+            images: None,
         }
     }
 

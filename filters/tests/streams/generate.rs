@@ -8,7 +8,7 @@ use spillway_policies::Surface;
 
 const GENERATE: (Surface, Surface) = (Surface::Generate, Surface::Generate);
 
-const END: &str = r#"{"request_id":"up","seq":7,"text_delta":"","done":true,"finish_reason":"stop","usage":{"prompt_tokens":1,"completion_tokens":1},"ttft_ms":12.5,"tpot_ms":"x","secret":1}"#;
+const END: &str = r#"{"request_id":"up","seq":7,"text_delta":"","done":true,"finish_reason":"stop","usage":{"prompt_tokens":1,"completion_tokens":1,"images":2},"ttft_ms":12.5,"tpot_ms":"x","secret":1}"#;
 
 #[test]
 fn it_is_numbered_and_named_by_us() {
@@ -19,7 +19,7 @@ fn it_is_numbered_and_named_by_us() {
         shown,
         [
             r#"{"request_id":"chatcmpl-1","seq":0,"text_delta":"hé","done":false}"#,
-            r#"{"request_id":"chatcmpl-1","seq":1,"text_delta":"","done":true,"finish_reason":"stop","usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2},"ttft_ms":12.5}"#,
+            r#"{"request_id":"chatcmpl-1","seq":1,"text_delta":"","done":true,"finish_reason":"stop","usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2,"images":2},"ttft_ms":12.5}"#,
             "[DONE]"
         ]
     );
