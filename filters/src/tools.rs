@@ -3,6 +3,8 @@
 //!
 //! Nothing is lost: what turns out not to be a call of one of the caller's tools is text, as the model wrote it. Every character is
 //! read once, and at most [`LONGEST_CALL`] is held back.
+//!
+//! It is ours because the crate tool-parser reaches malachite, which is LGPL-3.0-only, through rustpython-parser; `deny.toml` forbids that.
 
 mod json;
 

@@ -1,7 +1,8 @@
 //! How is a chat asked of a host with raw completions, when the model's chat template is known here? (product section 3, contract 1.5)
 //!
 //! The template renders the prompt, and the model's marks are read in its text: private reasoning and tool calls. What could only be
-//! enforced while the model writes is not asked this way.
+//! enforced while the model writes is not asked this way. No tokens are counted here, so there is no tokenizer: usage is what the host
+//! states, and a prompt of too many is the host's to refuse.
 
 mod compiled;
 mod conversation;
