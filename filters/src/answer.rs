@@ -102,7 +102,8 @@ pub struct Expected {
     pub input_chars: u64,
 }
 
-/// Checks a whole 2xx answer of an upstream that speaks the caller's protocol, and gives what the caller sees.
+/// Checks a whole 2xx answer of an upstream that speaks the caller's protocol, and gives what the caller sees. Those of embeddings and
+/// rerank have readers of their own.
 ///
 /// # Errors
 /// The answer is not a valid one for `surface` ([`Cause::InvalidAnswer`], final), or it is an error under a success status, which is
@@ -119,11 +120,6 @@ pub fn check<'a>(
     let takes_msgpack = matches!(surface, Surface::Encode | Surface::Extract | Surface::Score);
     if content == Content::Msgpack && !takes_msgpack {
         return Err(INVALID);
-    }
-    match surface {
-        Surface::Embeddings => return embeddings::check(body, expected).map(Cow::Owned),
-        Surface::Rerank => return rerank::check(body, expected).map(Cow::Owned),
-        _ => {}
     }
     let members = Members::read(content, body).ok_or(INVALID)?;
     if let Some(failure) = stated_failure(&members) {
@@ -151,7 +147,6 @@ fn shown(surface: Surface, members: &Members<'_>, expected: &Expected) -> Option
         Surface::Audio => transcription::shown(members),
         Surface::Chat => chat::shown(members, Kind::Message, expected),
         Surface::Completions => chat::shown(members, Kind::Text, expected),
-        // They have readers of their own.
         Surface::Embeddings | Surface::Rerank => None,
         Surface::Encode => encode::shown(members, expected),
         Surface::Extract => extract::shown(members, expected),

@@ -38,34 +38,6 @@ fn json(surface: Surface, body: &str, expected: &Expected) -> Result<String, Fai
         .map(|shown| String::from_utf8(shown.into_owned()).expect("JSON is text"))
 }
 
-/// Each body is refused as an answer to one item.
-fn refuses(surfaces: &[(Surface, &[&str])]) {
-    for (surface, bodies) in surfaces {
-        for body in *bodies {
-            assert_eq!(json(*surface, body, &of(1)), Err(INVALID), "{surface:?} {body}");
-        }
-    }
-}
-
-#[test]
-fn what_is_no_valid_embedding_or_rank_is_refused() {
-    refuses(&[
-        (
-            Surface::Embeddings,
-            &[
-                r#"{"data":[]}"#,
-                r#"{"data":[{"embedding":[]}]}"#,
-                r#"{"data":[{"embedding":""}]}"#,
-                r#"{"data":[{"embedding":[1,null]}]}"#,
-                r#"{"data":[{"embedding":[1e39]}]}"#,
-                r#"{"data":[{"index":1,"embedding":[1]}]}"#,
-                r#"{"data":[{"index":0,"embedding":[1]},{"index":0,"embedding":[1]}]}"#,
-            ],
-        ),
-        (Surface::Rerank, &[r#"{"results":[]}"#, r#"{"results":[{"index":1,"relevance_score":1}]}"#]),
-    ]);
-}
-
 #[test]
 fn an_error_under_a_success_status_is_what_it_states() {
     for (body, class, stated) in [

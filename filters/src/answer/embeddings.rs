@@ -23,13 +23,13 @@ impl<'a> Embeddings<'a> {
     ///
     /// # Errors
     /// It is not a valid answer, or it is an error under a success status.
-    pub(crate) fn read(body: &'a [u8], inputs: Option<usize>) -> Result<Self, Failure> {
+    pub(crate) fn read(body: &'a [u8], inputs: usize) -> Result<Self, Failure> {
         let Fields(answer): Fields<Stated<'a>> = serde_json::from_slice(body).map_err(|_| INVALID)?;
         if let Some(failure) = in_band::stated(answer.error.as_ref(), answer.object.as_ref(), answer.code.as_ref()) {
             return Err(failure);
         }
         let data = answer.data.ok_or(INVALID)?.0;
-        if data.is_empty() || inputs.is_some_and(|inputs| inputs != data.len()) {
+        if data.len() != inputs {
             return Err(INVALID);
         }
         let indexed = data.into_iter().map(|Fields(datum)| (datum.index, Vector::new(datum.embedding.get())));
@@ -69,14 +69,6 @@ pub(crate) fn shown(answers: &[Embeddings<'_>], expected: &Expected) -> Result<V
     out.extend_from_slice(&json_text(&expected.shown.model));
     out.extend_from_slice(&usage(answers, expected));
     Ok(out)
-}
-
-/// Checks an answer to a call of one batch and gives what the caller sees of it.
-///
-/// # Errors
-/// It is not a valid answer, or it is an error under a success status.
-pub(super) fn check(body: &[u8], expected: &Expected) -> Result<Vec<u8>, Failure> {
-    shown(&[Embeddings::read(body, expected.items)?], expected)
 }
 
 /// How long the shown answer may become.

@@ -24,7 +24,7 @@ impl Ranking {
     ///
     /// # Errors
     /// It is not a valid answer, or it is an error under a success status.
-    pub(crate) fn read(body: &[u8], documents: Option<usize>) -> Result<Self, Failure> {
+    pub(crate) fn read(body: &[u8], documents: usize) -> Result<Self, Failure> {
         let Fields(answer): Fields<Stated<'_>> = serde_json::from_slice(body).map_err(|_| INVALID)?;
         let stated = in_band::stated(answer.error.as_ref(), answer.object.as_ref(), answer.code.as_ref());
         if let Some(failure) = stated {
@@ -33,7 +33,7 @@ impl Ranking {
         let ((Some(Bounded(results)), None) | (None, Some(Bounded(results)))) = (answer.results, answer.data) else {
             return Err(INVALID);
         };
-        if documents.is_some_and(|documents| documents != results.len()) {
+        if results.len() != documents {
             return Err(INVALID);
         }
         let score = |Fields(result): Fields<Scored>| {
@@ -70,10 +70,10 @@ pub(crate) enum Form<'a> {
 }
 
 /// The answer the caller sees: its best results with the texts of its own documents, when it wants them.
-pub(crate) fn shown<T: AsRef<[u8]>>(ranking: &Ranking, expected: &Expected, form: &Form<'_>, texts: &[T]) -> Vec<u8> {
+pub(crate) fn shown(ranking: &Ranking, expected: &Expected, form: &Form<'_>, texts: &[Vec<u8>]) -> Vec<u8> {
     let results = ranking.best_first();
     let top_n = expected.top_n.unwrap_or(results.len()).min(results.len());
-    let mut out = Vec::with_capacity(128 + 64 * top_n + texts.iter().map(|text| text.as_ref().len()).sum::<usize>());
+    let mut out = Vec::with_capacity(128 + 64 * top_n + texts.iter().map(Vec::len).sum::<usize>());
     match form {
         Form::First => {
             out.extend_from_slice(b"{\"model\":");
@@ -93,7 +93,7 @@ pub(crate) fn shown<T: AsRef<[u8]>>(ranking: &Ranking, expected: &Expected, form
         serde_json::to_writer(&mut out, score).expect("a finite number always renders as JSON");
         if let Some(text) = texts.get(*place) {
             out.extend_from_slice(b",\"document\":{\"text\":");
-            out.extend_from_slice(text.as_ref());
+            out.extend_from_slice(text);
             out.push(b'}');
         }
         out.push(b'}');
@@ -109,15 +109,6 @@ pub(crate) fn shown<T: AsRef<[u8]>>(ranking: &Ranking, expected: &Expected, form
     }
     out.push(b'}');
     out
-}
-
-/// Checks an answer and gives what the caller sees of it.
-///
-/// # Errors
-/// It is not a valid answer, or it is an error under a success status.
-pub(super) fn check(body: &[u8], expected: &Expected) -> Result<Vec<u8>, Failure> {
-    let ranking = Ranking::read(body, expected.items)?;
-    Ok(shown::<&[u8]>(&ranking, expected, &Form::First, &[]))
 }
 
 /// What is read of an answer of rerank; everything else in it is nobody's.

@@ -57,7 +57,7 @@ pub(super) fn vector_bytes(plan: &Plan<'_>) -> Option<usize> {
 /// # Errors
 /// It is not a valid one.
 pub(super) fn check(place: usize, answer: &Raw, batches: &[usize]) -> Result<(), Failure> {
-    Embeddings::read(&answer.body, Some(*batches.get(place).ok_or(INVALID)?)).map(drop)
+    Embeddings::read(&answer.body, *batches.get(place).ok_or(INVALID)?).map(drop)
 }
 
 /// Every answer with the length of its batch.

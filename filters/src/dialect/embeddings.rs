@@ -100,8 +100,7 @@ pub(super) struct Back {
 
 impl Back {
     pub(super) fn read(&self, answers: &[Raw]) -> Result<Answer, Failure> {
-        let read =
-            batches::paired(answers, &self.batches)?.map(|(raw, count)| Embeddings::read(&raw.body, Some(count)));
+        let read = batches::paired(answers, &self.batches)?.map(|(raw, count)| Embeddings::read(&raw.body, count));
         let body = embeddings::shown(&read.collect::<Result<Vec<_>, _>>()?, &self.expected)?;
         Ok(Answer { content_type: names::JSON, body })
     }

@@ -31,8 +31,8 @@ pub(super) fn ask(caller: Caller<'_>, plan: &Plan<'_>) -> Result<Asked, Failure>
     }
     let bodies = vec![outgoing.into_pieces()];
     let second_id = caller.second_rerank.then(|| caller.id.clone());
-    let expected = Expected { items: Some(count), ..super::verbatim::expected(caller, plan) };
-    let back = super::Back::Rerank(Back { expected, second_id, texts });
+    let expected = super::verbatim::expected(caller, plan);
+    let back = super::Back::Rerank(Back { expected, documents: count, second_id, texts });
     Ok(Asked {
         path: paths::upstream_path(Surface::Rerank, plan.remote.model.as_str(), is_openai),
         accept: names::JSON,
@@ -98,6 +98,7 @@ pub(super) fn most_bytes(documents: usize, sent: usize) -> usize {
 #[derive(Debug)]
 pub(super) struct Back {
     expected: Expected,
+    documents: usize,
     /// The id of an answer on `/v2/rerank`.
     second_id: Option<String>,
     /// The caller's documents as raw texts, when it wants to see them again.
@@ -107,7 +108,7 @@ pub(super) struct Back {
 impl Back {
     pub(super) fn read(&self, answers: &[Raw]) -> Result<Answer, Failure> {
         let [answer] = answers else { return Err(INVALID) };
-        let ranking = Ranking::read(&answer.body, self.expected.items)?;
+        let ranking = Ranking::read(&answer.body, self.documents)?;
         let form = self.second_id.as_deref().map_or(Form::First, |id| Form::Second { id });
         let body = rerank::shown(&ranking, &self.expected, &form, &self.texts);
         Ok(Answer { content_type: names::JSON, body })

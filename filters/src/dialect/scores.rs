@@ -54,7 +54,7 @@ pub(super) struct Back {
 impl Back {
     pub(super) fn read(&self, answers: &[Raw]) -> Result<Answer, Failure> {
         let [answer] = answers else { return Err(INVALID) };
-        let ranking = Ranking::read(&answer.body, Some(self.ids.len()))?;
+        let ranking = Ranking::read(&answer.body, self.ids.len())?;
         let tokens = ranking.usage.and_then(|usage| usage.tokens());
         let ids: usize = self.ids.iter().map(String::len).sum();
         let mut writer = Writer::with_capacity(self.reads, 256 + self.ids.len() * 64 + ids);

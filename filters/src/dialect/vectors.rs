@@ -84,8 +84,7 @@ pub(super) struct Back {
 
 impl Back {
     pub(super) fn read(&self, answers: &[Raw]) -> Result<Answer, Failure> {
-        let read =
-            batches::paired(answers, &self.batches)?.map(|(raw, count)| Embeddings::read(&raw.body, Some(count)));
+        let read = batches::paired(answers, &self.batches)?.map(|(raw, count)| Embeddings::read(&raw.body, count));
         let answers = read.collect::<Result<Vec<_>, _>>()?;
         // SIE's own count is exact or not there (contract section 5, usage).
         let tokens = Tokens::sum(answers.iter().map(|answer| answer.tokens)).filter(|tokens| !tokens.is_estimate);

@@ -1,4 +1,4 @@
-//! SIE's own verdicts on answers: `upstream_answer_cases.json`.
+//! SIE's own verdicts on answers: `upstream_answer_cases.json`. Those of embeddings and rerank are judged in `tests/vectors`.
 
 use super::{INVALID, bytes_of, of};
 use spillway_filters::answer::{Content, Expected, check};
@@ -22,21 +22,12 @@ struct Case {
     normalized: Option<serde_json::Value>,
 }
 
-/// Verdicts that product.md decides otherwise, in the fixture's order.
-const DIFFERENT: &[(&str, &str)] = &[
-    // A caller may read embeddings in base64 (contract section 1.5), and an upstream that speaks its protocol is asked for that.
-    ("openai.embeddings", "base64 string"),
-];
-
 #[test]
 fn answers_are_judged_as_sie_judges_them() {
     let cases: Cases =
         serde_json::from_str(include_str!("../fixtures/upstream_answer_cases.json")).expect("the fixture is JSON");
-    let mut differences = Vec::new();
     for case in cases.cases.iter().filter(|case| (200..300).contains(&case.status)) {
         let (surface, items) = match case.surface.as_str() {
-            "openai.embeddings" => (Surface::Embeddings, 1),
-            "openai.rerank" => (Surface::Rerank, 2),
             "sie.encode.dense" | "sie.encode.multivector" | "sie.encode.sparse" => (Surface::Encode, 1),
             "sie.score" => (Surface::Score, 2),
             "sie.extract" => (Surface::Extract, 1),
@@ -61,10 +52,9 @@ fn answers_are_judged_as_sie_judges_them() {
                 }
             }
             (Err(failure), "final") => assert_eq!(failure, INVALID, "{}", case.case),
-            _ => differences.push((case.surface.as_str(), case.case.as_str())),
+            (ours, outcome) => panic!("{} {}: {outcome}, not {ours:?}", case.surface, case.case),
         }
     }
-    assert_eq!(differences, DIFFERENT);
 }
 
 /// The model that the fixture declares, and how SIE asks for scores: by place.

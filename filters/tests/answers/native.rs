@@ -428,7 +428,7 @@ fn what_is_no_native_answer_is_refused() {
     let error = json!({"error": {"code": "QUEUE_FULL"}});
     let Err(failure) = msgpack(Surface::Encode, &error, &expected()) else { panic!("it is an error") };
     assert_eq!((failure.cause, failure.class), (Cause::InvalidAnswer, Class::Busy));
-    for surface in [Surface::Chat, Surface::Embeddings, Surface::Generate] {
+    for surface in [Surface::Chat, Surface::Generate] {
         assert_eq!(check(surface, Content::Msgpack, &[0x80], &expected()), Err(INVALID));
     }
     for hex in ["c0", "90", "81a56974656d7391c0c0"] {

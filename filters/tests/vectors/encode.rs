@@ -184,11 +184,16 @@ fn a_large_call_becomes_reasonable_bodies() {
 
 #[test]
 fn a_failure_under_a_success_status_is_what_it_states() {
-    let asked = Host::openai().ask_json(Surface::Encode, &json!({"items": [{"text": "a"}]})).expect("it can be asked");
-    let failure = read(&asked, &[json!({"error": {"code": 429, "message": "private"}})]).expect_err("an error");
-    assert_eq!((failure.cause, failure.class), (Cause::InvalidAnswer, Class::Busy));
-    let failure = read(&asked, &[json!({"object": "error", "code": 503})]).expect_err("an error");
-    assert_eq!((failure.cause, failure.class), (Cause::InvalidAnswer, Class::Unavailable));
+    for (surface, call) in [
+        (Surface::Encode, json!({"items": [{"text": "a"}]})),
+        (Surface::Rerank, json!({"model": "m", "query": "q", "documents": ["a"]})),
+    ] {
+        let asked = Host::openai().ask_json(surface, &call).expect("it can be asked");
+        let failure = read(&asked, &[json!({"error": {"code": 429, "message": "private"}})]).expect_err("an error");
+        assert_eq!((failure.cause, failure.class), (Cause::InvalidAnswer, Class::Busy));
+        let failure = read(&asked, &[json!({"object": "error", "code": 503})]).expect_err("an error");
+        assert_eq!((failure.cause, failure.class), (Cause::InvalidAnswer, Class::Unavailable));
+    }
 }
 
 /// The float data of the first array in a msgpack answer.
