@@ -239,11 +239,9 @@ mod tests {
         assert_eq!((one.inputs, one.input_chars, one.wants_base64), (Some(1), 4, true));
         let two = read(Surface::Embeddings, r#"{"model":"m","input":["ab","cde"]}"#);
         assert_eq!((two.inputs, two.input_chars, two.wants_base64), (Some(2), 5, false));
-        let format = r#"{"type":"json_schema","json_schema":{"schema":{},"strict":true}}"#;
         let message = r#"{"role":"user","content":[{"type":"image_url","image_url":""}]}"#;
-        let chat = format!(r#"{{"model":"m","messages":[{message}],"logprobs":true,"response_format":{format}}}"#);
-        let chat = read(Surface::Chat, &chat);
-        assert!(chat.strict_schema && chat.logprobs && chat.rejection.is_none());
+        let chat = read(Surface::Chat, &format!(r#"{{"model":"m","messages":[{message}],"logprobs":true}}"#));
+        assert!(chat.logprobs && chat.rejection.is_none());
         assert_eq!(Details::NONE, Details::default());
     }
 

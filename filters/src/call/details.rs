@@ -27,8 +27,6 @@ pub struct Details {
     pub wants_base64: bool,
     /// Embeddings: the Unicode characters of all inputs together.
     pub input_chars: u64,
-    /// Chat: the response format is a JSON Schema, and strict.
-    pub strict_schema: bool,
     /// The first violation of the surface's field rules; whoever reads the details decides when it counts.
     pub rejection: Option<Box<ErrorAnswer>>,
 }
@@ -47,7 +45,6 @@ impl Details {
         logprobs: false,
         wants_base64: false,
         input_chars: 0,
-        strict_schema: false,
         rejection: None,
     };
 }

@@ -165,7 +165,7 @@ fn fit_together(facts: &Facts<'_>, notes: &Notes) -> Option<Disagreement> {
 fn verifiable(notes: &Notes) -> Option<Disagreement> {
     let message = "`unevaluatedProperties` is not supported in a strict schema: use `additionalProperties`";
     let wrong = unsupported(message);
-    (notes.unverifiable && notes.details.strict_schema).then_some(Disagreement::at("response_format", wrong))
+    (notes.unverifiable && notes.json_schema && notes.strict).then_some(Disagreement::at("response_format", wrong))
 }
 
 /// `top_logprobs` belongs to `logprobs`.

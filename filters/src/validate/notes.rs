@@ -18,8 +18,9 @@ pub(crate) struct Notes {
     pub(crate) tools: Vec<String>,
     /// The tool that must be called.
     pub(crate) function: Option<String>,
-    /// The response format is a JSON Schema, and strict.
+    /// The response format is a JSON Schema.
     pub(crate) json_schema: bool,
+    /// It is kept strictly.
     pub(crate) strict: bool,
     /// The response format's schema has a keyword that nobody can verify.
     pub(crate) unverifiable: bool,
@@ -56,7 +57,6 @@ impl Notes {
             Note::Unverifiable => self.unverifiable = matches!(seen, Seen::Tree { unverifiable: true, .. }),
             _ => self.detail(note, seen),
         }
-        self.details.strict_schema = self.json_schema && self.strict;
     }
 
     fn detail(&mut self, note: Note, seen: Seen) {
