@@ -47,6 +47,17 @@ pub(crate) fn unprofiled(content: Content, options: &[u8]) -> Option<Vec<u8>> {
     Some(options.to_bytes())
 }
 
+/// Drops the profile from a call's `options`: the name of one of ours means another one at an upstream, or nothing. What is left is the
+/// upstream's to judge. None when they cannot be taken apart.
+pub(crate) fn drop_profile(call: &mut Outgoing<'_>) -> Option<()> {
+    let Some(options) = call.value("options") else { return Some(()) };
+    match unprofiled(Content::Json, options)? {
+        options if options == b"{}" => call.retain(|name| name != "options"),
+        options => call.put("options", options),
+    }
+    Some(())
+}
+
 fn quoted(text: &str) -> Vec<u8> {
     serde_json::to_vec(text).expect("a string always renders as JSON")
 }

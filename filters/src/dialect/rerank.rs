@@ -27,7 +27,7 @@ pub(super) fn ask(caller: Caller<'_>, plan: &Plan<'_>) -> Result<Asked, Failure>
         outgoing.apply(&plan.remote.upstream.params);
     } else {
         outgoing.retain(|name| matches!(name, "model" | "query" | "documents" | "top_n" | "options"));
-        put_options(&mut outgoing)?;
+        edit::drop_profile(&mut outgoing).ok_or(NOT_REPLAYABLE)?;
     }
     let bodies = vec![outgoing.into_pieces()];
     let second_id = caller.second_rerank.then(|| caller.id.clone());
@@ -76,16 +76,6 @@ fn text(raw: &[u8]) -> Option<Vec<u8>> {
     }
     let object = Members::read(Content::Json, raw)?;
     object.raw("text").filter(|text| text.starts_with(b"\"")).map(<[u8]>::to_vec)
-}
-
-/// The name of one of our profiles means another one at an upstream, or nothing.
-fn put_options(outgoing: &mut Outgoing<'_>) -> Result<(), Failure> {
-    let Some(options) = outgoing.value("options") else { return Ok(()) };
-    match edit::unprofiled(Content::Json, options).ok_or(NOT_REPLAYABLE)? {
-        options if options == b"{}" => outgoing.retain(|name| name != "options"),
-        options => outgoing.put("options", options),
-    }
-    Ok(())
 }
 
 /// Most bytes of an answer of rerank: 256 for each result, and the texts may be echoed with every character escaped (contract section

@@ -30,7 +30,7 @@ fn rows() -> Vec<Row> {
     };
     let native = json!({
         "prompt": "p", "max_new_tokens": 4, "temperature": 1.0, "top_p": 1.0, "stop": ["x"], "seed": 1, "stream": true,
-        "logprobs": true, "top_logprobs": 2, "top_k": 5,
+        "logprobs": true, "top_logprobs": 2, "options": {"default_sampling": {"top_k": 5}},
     });
     let provider = r#"{"order":["a"]}"#;
     vec![

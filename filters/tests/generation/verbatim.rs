@@ -83,10 +83,9 @@ fn a_native_call_goes_to_a_sie_as_it_came() {
     let call = text(&json!({"prompt": "p", "max_new_tokens": 4, "options": {"default_sampling": {"top_k": 5}}}));
     let asked = Host::sie().ask(Surface::Generate, &call).expect("it can be asked");
     assert_eq!(asked.bodies, [[Piece::Held(0..call.len())]]);
-    let call = json!({"prompt": "p", "max_new_tokens": 4, "min_new_tokens": 2,
-        "options": {"profile": "remote", "default_sampling": {"top_k": 5}}});
-    let wanted =
-        json!({"prompt": "p", "max_new_tokens": 4, "options": {"default_sampling": {"top_k": 5, "min_new_tokens": 2}}});
+    let call =
+        json!({"prompt": "p", "max_new_tokens": 4, "options": {"profile": "remote", "default_sampling": {"top_k": 5}}});
+    let wanted = json!({"prompt": "p", "max_new_tokens": 4, "options": {"default_sampling": {"top_k": 5}}});
     assert_eq!(sent(&Host::sie(), Surface::Generate, &call), wanted);
 }
 

@@ -1,7 +1,6 @@
 //! How does a generation call go to an upstream that has its surface? With the upstream's name for the model, usage asked for, the
 //! output capped, and without what is SIE's own where the host is not a SIE (contract section 6).
 
-use crate::answer::{Content, Members};
 use crate::dialect::finished::Finishing;
 use crate::dialect::host::Reader;
 use crate::dialect::{self, Asked, Caller, NOT_REPLAYABLE, Reading, Whole, host};
@@ -31,51 +30,19 @@ fn body(
     plan: &Plan<'_>,
     is_openai: bool,
 ) -> Result<Vec<Piece>, Failure> {
-    if caller.surface == Surface::Generate {
-        native(caller, outgoing).ok_or(NOT_REPLAYABLE)
-    } else if is_openai {
-        Ok(openai(caller, plan, outgoing))
-    } else {
+    if is_openai {
+        return Ok(openai(caller, plan, outgoing));
+    }
+    if caller.surface != Surface::Generate {
         outgoing.put_text("model", plan.remote.model.as_str());
         if caller.surface != Surface::Responses {
             host::put_stream(&mut outgoing, caller.details.stream);
         }
-        if let Some(options) = outgoing.value("options") {
-            // What is left of it is the upstream's to judge, nothing is nothing.
-            match edit::unprofiled(Content::Json, options).ok_or(NOT_REPLAYABLE)? {
-                options if options == b"{}" => outgoing.retain(|name| name != "options"),
-                options => outgoing.put("options", options),
-            }
-        }
-        Ok(outgoing.into_pieces())
+    } else if caller.details.profile.is_none() {
+        return Ok(vec![Piece::Held(0..caller.body.len())]);
     }
-}
-
-/// Generate: the body as it is. A profile of ours means nothing to the upstream, and the two samplers that the surface has no field for
-/// stand under `options.default_sampling`.
-fn native(caller: &Caller<'_>, mut outgoing: Outgoing<'_>) -> Option<Vec<Piece>> {
-    let samplers = ["top_k", "min_new_tokens"];
-    let moves = samplers.into_iter().any(|name| outgoing.value(name).is_some());
-    if caller.details.profile.is_none() && !moves {
-        return Some(vec![Piece::Held(0..caller.body.len())]);
-    }
-    let options = outgoing.value("options").unwrap_or(b"{}");
-    let options = edit::unprofiled(Content::Json, options)?;
-    let mut options = Members::read(Content::Json, &options)?;
-    if moves {
-        let sampling = options.raw_cow("default_sampling").unwrap_or_else(|| b"{}"[..].into());
-        let mut sampling = Members::read(Content::Json, &sampling)?;
-        for name in samplers {
-            if let Some(value) = outgoing.value(name) {
-                sampling.set(name, value.to_vec());
-            }
-        }
-        options.set("default_sampling", sampling.to_bytes());
-    }
-    let options = options.to_bytes();
-    outgoing.retain(|name| !samplers.contains(&name));
-    outgoing.put("options", options);
-    Some(outgoing.into_pieces())
+    edit::drop_profile(&mut outgoing).ok_or(NOT_REPLAYABLE)?;
+    Ok(outgoing.into_pieces())
 }
 
 fn openai(caller: &Caller<'_>, plan: &Plan<'_>, mut outgoing: Outgoing<'_>) -> Vec<Piece> {
