@@ -8,18 +8,33 @@ use super::numeral::Number;
 pub enum OutputDtype {
     /// One bit for each dimension, eight in one number.
     Binary,
-    /// Floats of any size: `float32`, `float16`, and what stands when nothing is asked.
+    /// 16-bit floats.
+    Float16,
+    /// 32-bit floats, also when nothing is asked.
     #[default]
-    Float,
+    Float32,
     /// Whole numbers from -128.
     Int8,
-    /// One bit for each dimension, eight in one number.
+    /// The same; SIE writes both alike.
     Ubinary,
     /// Whole numbers up to 255.
     Uint8,
 }
 
 impl OutputDtype {
+    /// The one of this name.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        match name {
+            "binary" => Some(Self::Binary),
+            "float16" => Some(Self::Float16),
+            "float32" => Some(Self::Float32),
+            "int8" => Some(Self::Int8),
+            "ubinary" => Some(Self::Ubinary),
+            "uint8" => Some(Self::Uint8),
+            _ => None,
+        }
+    }
+
     const fn is_packed(self) -> bool {
         matches!(self, Self::Binary | Self::Ubinary)
     }
@@ -37,10 +52,10 @@ impl OutputDtype {
         }
     }
 
-    /// Whether an upstream that was asked for this names its numbers so.
+    /// Whether an upstream that was asked for this names its numbers so; floats are floats.
     pub(super) fn is_named(self, name: &str) -> bool {
         match self {
-            Self::Float => matches!(name, "float32" | "float16"),
+            Self::Float16 | Self::Float32 => matches!(name, "float32" | "float16"),
             Self::Int8 => name == "int8",
             Self::Uint8 => name == "uint8",
             Self::Binary | Self::Ubinary => matches!(name, "binary" | "ubinary" | "int8" | "uint8"),
@@ -49,7 +64,7 @@ impl OutputDtype {
 
     pub(super) const fn is_element(self, element: Element) -> bool {
         match self {
-            Self::Float => matches!(element.kind, Kind::Float),
+            Self::Float16 | Self::Float32 => matches!(element.kind, Kind::Float),
             Self::Int8 => matches!(element, Element { kind: Kind::Signed, size: 1, .. }),
             Self::Uint8 => matches!(element, Element { kind: Kind::Unsigned, size: 1, .. }),
             Self::Binary | Self::Ubinary => {
@@ -61,7 +76,7 @@ impl OutputDtype {
     pub(super) fn is_number(self, number: Number<'_>) -> bool {
         let is_in = |from, to| number.whole().is_some_and(|number| (from..=to).contains(&number));
         match self {
-            Self::Float => number.fits_f32(),
+            Self::Float16 | Self::Float32 => number.fits_f32(),
             Self::Int8 => is_in(-128, 127),
             Self::Uint8 => is_in(0, 255),
             Self::Binary | Self::Ubinary => is_in(-128, 255),

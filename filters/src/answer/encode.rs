@@ -96,9 +96,9 @@ fn read_sparse<'a>(cursor: &mut Cursor<'a>, expected: &Expected) -> Option<[Opti
     let (mut dims, mut indexes, mut values) = (None, None, None);
     let found = cursor.members(&SPARSE, |name, cursor| match name {
         "dims" => cursor.null_or(|cursor| cursor.count().map(|count| dims = Some(count))),
-        "dtype" => OutputDtype::Float.is_named(&cursor.text()?).then_some(()),
+        "dtype" => OutputDtype::Float32.is_named(&cursor.text()?).then_some(()),
         "indices" => index_list(cursor).map(|found| indexes = Some(found)),
-        _ => vector(cursor, OutputDtype::Float).map(|count| values = Some(count)),
+        _ => vector(cursor, OutputDtype::Float32).map(|count| values = Some(count)),
     })?;
     let (count, bound) = indexes?;
     let declared = expected.sparse_dim.map(u64::from);

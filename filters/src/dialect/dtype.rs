@@ -2,38 +2,10 @@
 //!
 //! SIE computes every other form from 32-bit floats, each vector for itself, so it can be done here (fixture `output_dtypes.json`).
 
-use crate::answer::msgpack;
-use crate::answer::vector;
+use crate::answer::{OutputDtype, msgpack, vector};
 use half::f16;
 
-/// The numbers of a vector.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Dtype {
-    /// One bit for each number: whether it is above zero. SIE's `binary` and `ubinary` are the same.
-    Binary,
-    /// 16-bit floats.
-    Float16,
-    /// 32-bit floats.
-    Float32,
-    /// Scaled by the largest magnitude to -127..=127.
-    Int8,
-    /// Spread from the smallest to the largest number over 0..=255.
-    Uint8,
-}
-
-impl Dtype {
-    /// The one of this name.
-    pub(super) fn named(name: &str) -> Option<Self> {
-        match name {
-            "binary" | "ubinary" => Some(Self::Binary),
-            "float16" => Some(Self::Float16),
-            "float32" => Some(Self::Float32),
-            "int8" => Some(Self::Int8),
-            "uint8" => Some(Self::Uint8),
-            _ => None,
-        }
-    }
-
+impl OutputDtype {
     /// The numbers of a vector of little-endian 32-bit floats, as they stand in an array; `buffer` is room for them.
     pub(super) fn pack<'b>(self, floats: &'b [u8], buffer: &'b mut Vec<u8>) -> &'b [u8] {
         let numbers = floats.as_chunks::<4>().0.iter().map(|float| f32::from_le_bytes(*float));
@@ -52,7 +24,7 @@ impl Dtype {
                 let range = if range == 0.0 { 1.0 } else { range };
                 buffer.extend(numbers.map(|number| to_u8((number - smallest) / range * 255.0)));
             }
-            Self::Binary => {
+            Self::Binary | Self::Ubinary => {
                 let bit = |bits: u8, (place, float): (usize, &[u8; 4])| {
                     bits | u8::from(f32::from_le_bytes(*float) > 0.0) << (7 - place)
                 };
@@ -70,8 +42,8 @@ impl Dtype {
             None => packed,
         };
         match self {
-            Self::Binary if packed < width => (width, "binary"),
-            Self::Binary | Self::Uint8 => (width, "uint8"),
+            Self::Binary | Self::Ubinary if packed < width => (width, "binary"),
+            Self::Binary | Self::Ubinary | Self::Uint8 => (width, "uint8"),
             Self::Float16 => (width, "float16"),
             Self::Float32 => (width, "float32"),
             Self::Int8 => (width, "int8"),
@@ -81,7 +53,7 @@ impl Dtype {
     /// Bytes of one packed number.
     pub(super) const fn size(self) -> usize {
         match self {
-            Self::Binary | Self::Int8 | Self::Uint8 => 1,
+            Self::Binary | Self::Int8 | Self::Ubinary | Self::Uint8 => 1,
             Self::Float16 => 2,
             Self::Float32 => 4,
         }
@@ -90,7 +62,7 @@ impl Dtype {
     /// Appends packed numbers as a numpy array in msgpack, whose names are bytes (contract section 0 item 7).
     pub(super) fn write_array(self, packed: &[u8], out: &mut Vec<u8>) {
         let name = match self {
-            Self::Binary | Self::Uint8 => "|u1",
+            Self::Binary | Self::Ubinary | Self::Uint8 => "|u1",
             Self::Float16 => "<f2",
             Self::Float32 => "<f4",
             Self::Int8 => "|i1",
@@ -123,7 +95,7 @@ impl Dtype {
                 vector::write_numbers(&floats, out);
             }
             Self::Int8 => write_whole(packed.iter().map(|byte| i8::from_le_bytes([*byte])), out),
-            Self::Binary | Self::Uint8 => write_whole(packed.iter().copied(), out),
+            Self::Binary | Self::Ubinary | Self::Uint8 => write_whole(packed.iter().copied(), out),
         }
         Some(())
     }

@@ -143,13 +143,7 @@ impl<'a> Call<'a> {
         let dtype = [Some(&self.params), options.as_ref()].into_iter().flatten();
         let mut dtype = dtype.filter_map(|said| said.read_member::<Text<'_>>("output_dtype"));
         let dtype = dtype.find(|name| !name.0.is_empty());
-        match dtype.as_ref().map(|name| name.0.as_ref()) {
-            Some("binary") => OutputDtype::Binary,
-            Some("int8") => OutputDtype::Int8,
-            Some("ubinary") => OutputDtype::Ubinary,
-            Some("uint8") => OutputDtype::Uint8,
-            _ => OutputDtype::Float,
-        }
+        dtype.and_then(|name| OutputDtype::named(&name.0)).unwrap_or_default()
     }
 
     /// Most bytes of an answer for one item; none when that is not known (contract section 5, answer bounds). What takes sixteen bytes

@@ -2,13 +2,13 @@
 //!
 //! One request carries as many texts as it may, and the vectors are asked for in base64 (contract section 6 asks one by one, in numbers).
 
-use super::dtype::{self, Dtype};
+use super::dtype;
 use super::items::{self, Items};
 use super::writer::Writer;
 use super::{Answer, Asked, Caller, INVALID, Raw, Reading, UNTRANSLATABLE, Whole, batches};
 use crate::answer::embeddings::Embeddings;
 use crate::answer::vector::Vector;
-use crate::answer::{Bounded, Content, Fields, Tokens};
+use crate::answer::{Bounded, Content, Fields, OutputDtype, Tokens};
 use crate::edit::{Outgoing, Piece};
 use crate::upstream_status::loose::Text;
 use crate::{names, paths};
@@ -25,7 +25,7 @@ pub(super) fn ask(caller: &Caller<'_>, plan: &Plan<'_>) -> Result<Asked, Failure
     only_dense(options.output_types.or(params.output_types).as_ref())?;
     // To SIE an empty name is none.
     let dtype = [params.output_dtype, options.output_dtype].into_iter().flatten().find(|name| !name.0.is_empty());
-    let dtype = dtype.map_or(Some(Dtype::Float32), |name| Dtype::named(&name.0)).ok_or(UNTRANSLATABLE)?;
+    let dtype = dtype.map_or(Some(OutputDtype::Float32), |name| OutputDtype::named(&name.0)).ok_or(UNTRANSLATABLE)?;
     let instruction = params.instruction.or(options.instruction);
     let instruction = instruction.as_ref().map(|text| text.0.as_ref());
     let texts = items::texts(&call.items.0)?;
@@ -78,7 +78,7 @@ pub(super) struct Back {
     reads: Content,
     /// The declared width.
     dim: Option<usize>,
-    dtype: Dtype,
+    dtype: OutputDtype,
     is_normalized: bool,
 }
 

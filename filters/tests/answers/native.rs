@@ -160,7 +160,7 @@ fn sparse_and_multivectors_keep_to_their_dimensions() {
 
 #[test]
 fn quantised_vectors_are_what_was_asked_for() {
-    use OutputDtype::{Binary, Float, Int8, Ubinary, Uint8};
+    use OutputDtype::{Binary, Float32, Int8, Ubinary, Uint8};
     let sixteen = |output_dtype| Expected { dim: Some(16), multivector_dim: Some(16), output_dtype, ..of(1) };
     let wide = |name, bytes| array(name, &[bytes], &"01".repeat(bytes as usize));
     for (name, bytes, good) in [
@@ -170,7 +170,7 @@ fn quantised_vectors_are_what_was_asked_for() {
         ("|i1", 2, &[Binary, Ubinary]),
         ("|u1", 3, &[]),
     ] {
-        for output_dtype in [Binary, Float, Int8, Ubinary, Uint8] {
+        for output_dtype in [Binary, Float32, Int8, Ubinary, Uint8] {
             let expected = sixteen(output_dtype);
             let is_good = good.contains(&output_dtype);
             let body = json!({"items": [{"dense": {"dims": 16, "values": wide(name, bytes)}}]});
@@ -194,7 +194,7 @@ fn quantised_vectors_are_what_was_asked_for() {
         ("-128", 2, Binary, true),
         ("256", 2, Binary, false),
         ("1", 16, Binary, false),
-        ("1", 2, Float, false),
+        ("1", 2, Float32, false),
     ] {
         assert_eq!(encoded(&numbers(first, count), &sixteen(output_dtype)), wanted, "{first} {output_dtype:?}");
     }
