@@ -4,7 +4,7 @@
 //! texts, comments, usage, filter results, lifecycle events and hidden reasoning do not commit: an error can still follow them, and then
 //! the refusal is restored (product section 4 item 8, engines section 5).
 
-use crate::answer::{Fields, is_chat, is_completion, is_generated};
+use crate::answer::{Fields, finish};
 use crate::event_stream::Event;
 use crate::stream::chunk::Chunk;
 use crate::stream::native::Piece;
@@ -42,7 +42,7 @@ fn object_tells_nothing(surface: Surface, name: Option<&[u8]>, data: &[u8]) -> O
     match surface {
         Surface::Generate => {
             let piece: Piece<'_> = read(data)?;
-            let is_error = piece.failure(is_generated).is_some();
+            let is_error = piece.failure(finish::is_generated).is_some();
             Some(!piece.done && !is_error && piece.text_delta.is_none_or(|text| text.0.is_empty()))
         }
         Surface::Responses => {
@@ -59,10 +59,9 @@ fn object_tells_nothing(surface: Surface, name: Option<&[u8]>, data: &[u8]) -> O
         | Surface::Rerank
         | Surface::Score => {
             let chunk: Chunk<'_> = read(data)?;
-            let is_end = if surface == Surface::Completions { is_completion } else { is_chat };
             let tells =
                 chunk.choices.iter().flat_map(|list| &list.0).any(|choice| {
-                    choice.says_something() || choice.reason(is_end).is_none_or(|reason| reason.is_some())
+                    choice.says_something() || choice.reason(surface).is_none_or(|reason| reason.is_some())
                 });
             Some(chunk.failure().is_none() && !tells)
         }

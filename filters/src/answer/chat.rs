@@ -8,6 +8,7 @@ use super::cursor::Cursor;
 use super::members::Members;
 use super::writer::Writer;
 use super::{Content, Expected, Fields, Generated, MAX_CHOICES, finish, logprobs};
+use spillway_policies::Surface;
 
 /// Most characters of the id or name of a tool call.
 const MAX_NAME_CHARS: usize = 256;
@@ -61,7 +62,6 @@ fn write_choices(raw: &[u8], kind: Kind, expected: &Expected, writer: &mut Write
 }
 
 fn write_choice(cursor: &mut Cursor<'_>, kind: Kind, expected: &Expected, writer: &mut Writer) -> Option<u32> {
-    let is_end = if kind == Kind::Message { finish::is_chat } else { finish::is_completion };
     let (mut index, mut reason) = (None, None);
     let names = ["index", kind.inner(), "finish_reason", "logprobs"];
     let [index_raw, said, reason_raw, logprobs] = cursor.members(&names, |name, cursor| match name {
@@ -70,7 +70,8 @@ fn write_choice(cursor: &mut Cursor<'_>, kind: Kind, expected: &Expected, writer
         "text" => cursor.any_text(),
         _ => cursor.raw().map(drop),
     })?;
-    let reason = reason.filter(|reason| is_end(reason))?;
+    let surface = if kind == Kind::Message { Surface::Chat } else { Surface::Completions };
+    let reason = finish::of_choice(surface, &reason?)?;
     writer.object(|writer| {
         writer.member_if("index", index_raw);
         writer.member(kind.inner());

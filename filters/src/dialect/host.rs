@@ -3,7 +3,7 @@
 
 use super::finished::Finishing;
 use super::{Answer, Asked, Caller, INVALID, Raw, Reading, is_type};
-use crate::answer::{self, Content, Expected};
+use crate::answer::{self, Content, Expected, finish};
 use crate::edit::{Outgoing, Piece};
 use crate::upstream_status::loose::Text;
 use crate::{names, paths};
@@ -115,7 +115,7 @@ impl<'a> Completion<'a> {
     /// None when the host held its text back: SIE's surfaces have no word for that.
     pub(super) fn read(answer: &'a [u8]) -> Option<Self> {
         let Whole { choices: [choice], usage } = serde_json::from_slice(answer).ok()?;
-        let finish_reason = ["stop", "length"].into_iter().find(|reason| *reason == choice.finish_reason.0)?;
+        let finish_reason = finish::of_text(&choice.finish_reason.0)?;
         Some(Self { text: choice.text.get().as_bytes(), finish_reason, usage: usage.get().as_bytes() })
     }
 }

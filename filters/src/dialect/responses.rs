@@ -8,7 +8,7 @@ mod input;
 use super::finished::Finishing;
 use super::host::Reader;
 use super::{Answer, Asked, Caller, INVALID, NOT_REPLAYABLE, Raw, Reading, UNTRANSLATABLE, Whole, host, verbatim};
-use crate::answer::{Expected, json_text};
+use crate::answer::{Expected, finish, json_text};
 use crate::edit::Outgoing;
 use crate::names;
 use crate::scan;
@@ -121,7 +121,7 @@ impl Back {
 /// held it back.
 fn chat(answer: &[u8]) -> Option<(&[u8], &'static str, &[u8])> {
     let Chat { choices: [choice], usage } = serde_json::from_slice(answer).ok()?;
-    let finish_reason = ["stop", "length"].into_iter().find(|reason| *reason == choice.finish_reason.0)?;
+    let finish_reason = finish::of_text(&choice.finish_reason.0)?;
     let is_text = choice.message.refusal.is_none() && choice.message.tool_calls.is_none();
     let text = choice.message.content.map_or(&b"\"\""[..], |content| content.get().as_bytes());
     (is_text && text.starts_with(b"\"")).then_some((text, finish_reason, usage.get().as_bytes()))

@@ -4,7 +4,7 @@ use super::BROKEN;
 use super::choice::{Ask, Choice, Shows};
 use super::chunk::{self, Chunk};
 use super::events::{End, Events, Logprobs};
-use crate::answer::{Expected, Fields, Generated, MAX_CHOICES, is_chat, is_completion};
+use crate::answer::{Expected, Fields, Generated, MAX_CHOICES};
 use crate::marks::Marks;
 use crate::prime::Progress;
 use crate::stream_error::Position;
@@ -131,8 +131,7 @@ impl Choices {
     fn choice(&mut self, choice: chunk::Choice<'_>, shows: &mut Shows, out: &mut Vec<u8>) -> Option<()> {
         let most = self.expected.choices.unwrap_or(MAX_CHOICES).min(MAX_CHOICES);
         let place = usize::try_from(choice.index).ok().filter(|place| *place < most)?;
-        let is_end = if self.upstream == Surface::Completions { is_completion } else { is_chat };
-        let reason = choice.reason(is_end)?;
+        let reason = choice.reason(self.upstream)?;
         choice.is_of(self.upstream != Surface::Completions).then_some(())?;
         while self.choices.len() <= place {
             self.choices.push(Choice::new(self.choices.len(), self.marks.clone(), self.watch.clone()));

@@ -1,13 +1,13 @@
 //! What is in one chunk of a chat or completions stream?
 
 use super::filled::{Filled, present_raw};
-use crate::answer::{Fields, MAX_CHOICES};
+use crate::answer::{Fields, MAX_CHOICES, finish};
 use crate::upstream_status::in_band;
 use crate::upstream_status::loose::{Loose, Text, present};
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, SeqAccess, Visitor};
 use serde_json::value::RawValue;
-use spillway_policies::{Cause, Failure};
+use spillway_policies::{Cause, Failure, Surface};
 use std::fmt;
 use std::marker::PhantomData;
 
@@ -36,9 +36,6 @@ impl Chunk<'_> {
         }
     }
 }
-
-/// How a choice may end.
-const ENDS: [&str; 4] = ["content_filter", "length", "stop", "tool_calls"];
 
 #[derive(Deserialize)]
 pub(crate) struct Choice<'a> {
@@ -78,11 +75,11 @@ impl Choice<'_> {
         self.reasoning.0 || self.reasoning_content.0
     }
 
-    /// How it ended, if it did; none when it ended otherwise than in `is_end`. The empty reason of some servers is no reason.
-    pub(crate) fn reason(&self, is_end: fn(&str) -> bool) -> Option<Option<&'static str>> {
+    /// How it ended, if it did; none when it ended otherwise than a choice of `surface`. The empty reason of some servers is no reason.
+    pub(crate) fn reason(&self, surface: Surface) -> Option<Option<&'static str>> {
         match self.finish_reason.as_ref().map(|reason| reason.0.as_ref()) {
             None | Some("") => Some(None),
-            Some(reason) => ENDS.into_iter().find(|end| *end == reason && is_end(end)).map(Some),
+            Some(reason) => finish::of_choice(surface, reason).map(Some),
         }
     }
 }

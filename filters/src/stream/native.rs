@@ -2,7 +2,7 @@
 
 use super::BROKEN;
 use super::events::{End, Events, Logprobs};
-use crate::answer::{Expected, Fields, Generated, is_generated};
+use crate::answer::{Expected, Fields, Generated, finish};
 use crate::marks::Marks;
 use crate::prime::Progress;
 use crate::stream_error::Position;
@@ -82,7 +82,7 @@ impl Native {
     pub(super) fn event(&mut self, data: &[u8], committed: bool, out: &mut Vec<u8>) -> Result<Progress, Failure> {
         let Fields(piece): Fields<Piece<'_>> = serde_json::from_slice(data).map_err(|_| BROKEN)?;
         // A generation that was cancelled after its first content ends so for its caller too.
-        let is_end = if committed { is_generated_or_cancelled } else { is_generated };
+        let is_end = if committed { finish::is_generated_or_cancelled } else { finish::is_generated };
         if let Some(failure) = piece.failure(is_end) {
             return Err(failure);
         }
@@ -111,7 +111,7 @@ impl Native {
         let usage = piece.usage.map(|Fields(usage)| usage);
         let is_exact = |usage: Generated| usage.is_sound() && usage.is_within(&self.expected, 1);
         // Only one that was cancelled may end without (contract section 5, "Usage").
-        usage.map_or_else(|| !is_generated(piece.reason()), is_exact).then_some(())?;
+        usage.map_or_else(|| !finish::is_generated(piece.reason()), is_exact).then_some(())?;
         let times = [("ttft_ms", piece.ttft_ms), ("tpot_ms", piece.tpot_ms)];
         let times: Vec<_> =
             times.into_iter().filter_map(|(name, time)| Some((name, time.filter(is_number)?))).collect();
@@ -119,10 +119,6 @@ impl Native {
         self.events.write(text, logprobs, Some(End { reason: piece.reason(), usage, times: &times }), out)?;
         Some(Progress::Committed)
     }
-}
-
-fn is_generated_or_cancelled(reason: &str) -> bool {
-    is_generated(reason) || reason == "cancelled"
 }
 
 fn is_number(raw: &&RawValue) -> bool {
