@@ -37,6 +37,7 @@ pub(crate) use list::{Bounded, values};
 pub(crate) use members::{Members, json_text};
 pub(crate) use usage::{Generated, Tokens};
 
+use crate::names;
 use crate::shape::Shown;
 use crate::upstream_status::in_band;
 use crate::upstream_status::loose::Loose;
@@ -52,6 +53,17 @@ pub enum Content {
     Msgpack,
     /// Plain text or subtitles, on the audio surface.
     Text,
+}
+
+impl Content {
+    /// Its content type.
+    pub(crate) const fn mime(self) -> &'static str {
+        match self {
+            Self::Json => names::JSON,
+            Self::Msgpack => names::MSGPACK,
+            Self::Text => "text/plain; charset=utf-8",
+        }
+    }
 }
 
 /// Which outputs an encode call asked for, as far as that is known.

@@ -7,8 +7,8 @@ use super::{Answer, Asked, Caller, INVALID, NOT_REPLAYABLE, Raw, Reading, Whole,
 use crate::answer::{self, Content, Expected, Fields, Members, OutputDtype, Outputs};
 use crate::call::Format;
 use crate::edit::{self, Piece};
+use crate::paths;
 use crate::upstream_status::loose::Text;
-use crate::{names, paths};
 use serde::Deserialize;
 use spillway_policies::verdict::Plan;
 use spillway_policies::{Failure, Surface};
@@ -41,8 +41,8 @@ pub(super) fn ask(caller: Caller<'_>, plan: &Plan<'_>) -> Result<Asked, Failure>
     let back = super::Back::Native(Back { surface, reads, expected, query_id });
     Ok(Asked {
         path: paths::upstream_path(surface, plan.remote.model.as_str(), false),
-        accept: if reads == Content::Msgpack { names::MSGPACK } else { names::JSON },
-        content_type: if content == Content::Msgpack { names::MSGPACK } else { names::JSON }.to_owned(),
+        accept: reads.mime(),
+        content_type: content.mime().to_owned(),
         bodies,
         reading: Reading::Whole(Box::new(Whole { most_bytes, back })),
     })
@@ -252,8 +252,7 @@ impl Back {
             [_] => checked.into_iter().next().map(Cow::into_owned),
             several => self.merged(several),
         };
-        let content_type = if self.reads == Content::Msgpack { names::MSGPACK } else { names::JSON };
-        Ok(Answer { content_type, body: body.ok_or(INVALID)? })
+        Ok(Answer { content_type: self.reads.mime(), body: body.ok_or(INVALID)? })
     }
 
     /// Checks the answer to the request at `place`.

@@ -105,8 +105,7 @@ impl Back {
             writer.close_map();
         }
         writer.close_map();
-        let content_type = if self.reads == Content::Msgpack { names::MSGPACK } else { names::JSON };
-        Ok(Answer { content_type, body: writer.into_bytes() })
+        Ok(Answer { content_type: self.reads.mime(), body: writer.into_bytes() })
     }
 
     fn write_items<'v>(

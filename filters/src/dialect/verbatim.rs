@@ -78,5 +78,5 @@ fn transcript_type(kind: Option<&[u8]>) -> (&'static str, Content) {
         return (names::JSON, Content::Json);
     }
     let text = ["text/vtt", "application/x-subrip"].into_iter().find(|wanted| is_type(kind, wanted));
-    (text.unwrap_or("text/plain; charset=utf-8"), Content::Text)
+    (text.unwrap_or(Content::Text.mime()), Content::Text)
 }
