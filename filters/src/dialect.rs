@@ -19,9 +19,10 @@ mod vectors;
 mod verbatim;
 mod writer;
 
-use crate::answer::{Content, Members};
+use crate::answer::{Content, Expected, Members};
 use crate::call::{Details, Format};
 use crate::edit::Piece;
+use crate::shape::Shown;
 use crate::stream::Stream;
 use crate::validate::Dialect;
 use spillway_policies::verdict::Plan;
@@ -200,6 +201,31 @@ fn chat(caller: Caller<'_>, plan: &Plan<'_>) -> Result<Asked, Failure> {
     match onboarded::ask(caller.clone(), plan) {
         Err(failure) if failure == UNTRANSLATABLE && has_chat => verbatim::ask(caller, plan),
         asked => asked,
+    }
+}
+
+/// What the caller's call and the model's declaration say about the answer.
+fn expected(caller: Caller<'_>, plan: &Plan<'_>) -> Expected {
+    let (details, tasks) = (caller.details, plan.tasks);
+    let output_cap = host::output_cap(&caller, plan);
+    Expected {
+        shown: Shown {
+            model: caller.model.to_owned(),
+            id: caller.id,
+            created_s: caller.created_s,
+            include_reasoning: details.include_reasoning,
+            include_usage: details.include_usage,
+        },
+        items: details.inputs,
+        choices: details.choices,
+        dim: tasks.dense_dim,
+        sparse_dim: tasks.sparse.and_then(|sparse| sparse.dim),
+        multivector_dim: tasks.multivector_dim,
+        context: tasks.context_length,
+        output_cap,
+        top_n: details.top_n,
+        logprobs: details.logprobs,
+        ..Expected::default()
     }
 }
 

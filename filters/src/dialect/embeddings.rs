@@ -35,7 +35,7 @@ pub(super) fn ask(caller: Caller<'_>, plan: &Plan<'_>) -> Result<Asked, Failure>
     let bodies = bodies(&outgoing, &inputs, &runs, plan, is_openai);
     let batches = runs.iter().map(ExactSizeIterator::len).collect();
     let (wants_base64, input_chars) = (caller.details.wants_base64, caller.details.input_chars);
-    let expected = super::verbatim::expected(caller, plan);
+    let expected = super::expected(caller, plan);
     let expected = Expected { dim: dimensions.or(expected.dim), wants_base64, input_chars, ..expected };
     let back = super::Back::Embeddings(Back { expected, batches });
     Ok(Asked {

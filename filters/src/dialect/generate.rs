@@ -4,7 +4,7 @@
 
 use super::finished::Finishing;
 use super::host::Reader;
-use super::{Answer, Asked, Caller, INVALID, NOT_REPLAYABLE, Raw, Reading, UNTRANSLATABLE, Whole, host, verbatim};
+use super::{Answer, Asked, Caller, INVALID, NOT_REPLAYABLE, Raw, Reading, UNTRANSLATABLE, Whole, host};
 use crate::answer::{Content, Expected, Members};
 use crate::edit::Outgoing;
 use crate::names;
@@ -32,7 +32,7 @@ pub(super) fn ask(caller: Caller<'_>, plan: &Plan<'_>) -> Result<Asked, Failure>
         call.put("logprobs", top.to_string());
     }
     let body = host::body(call, &caller, plan, Surface::Completions);
-    let expected = Expected { choices: Some(1), logprobs: logprobs.is_some(), ..verbatim::expected(caller, plan) };
+    let expected = Expected { choices: Some(1), logprobs: logprobs.is_some(), ..super::expected(caller, plan) };
     let reading = if stream {
         finishing.stream(Surface::Generate, Surface::Completions, &expected)
     } else {

@@ -36,7 +36,7 @@ pub(super) fn ask(caller: Caller<'_>, plan: &Plan<'_>) -> Result<Asked, Failure>
     let (surface, reads) = (caller.surface, caller.reads);
     let query_id = call.query.as_ref().and_then(id).map(|id| raw_text(reads, &id));
     let (outputs, output_dtype) = (call.outputs().unwrap_or_default(), call.output_dtype());
-    let expected = Expected { outputs, output_dtype, ..super::verbatim::expected(caller, plan) };
+    let expected = Expected { outputs, output_dtype, ..super::expected(caller, plan) };
     let expected = runs.iter().map(|run| call.expected(run, reads, &expected)).collect();
     let back = super::Back::Native(Back { surface, reads, expected, query_id });
     Ok(Asked {

@@ -9,9 +9,7 @@ mod conversation;
 
 use super::finished::{self, Finishing};
 use super::host::{self, Reader};
-use super::{
-    Answer, Asked, Caller, INVALID, NOT_REPLAYABLE, Raw, Reading, UNSUPPORTED, UNTRANSLATABLE, Whole, verbatim,
-};
+use super::{Answer, Asked, Caller, INVALID, NOT_REPLAYABLE, Raw, Reading, UNSUPPORTED, UNTRANSLATABLE, Whole};
 use crate::answer::{Expected, json_text};
 use crate::edit::Outgoing;
 use crate::marks::{Heard, Marks};
@@ -71,7 +69,7 @@ pub(super) fn ask(caller: Caller<'_>, plan: &Plan<'_>) -> Result<Asked, Failure>
     call.put_text("prompt", &prompt);
     let body = host::body(call, &caller, plan, Surface::Completions);
     let (stream, include_reasoning) = (caller.details.stream, caller.details.include_reasoning);
-    let expected = Expected { choices: Some(1), ..verbatim::expected(caller, plan) };
+    let expected = Expected { choices: Some(1), ..super::expected(caller, plan) };
     let finishing = Finishing::reading(marks, include_reasoning);
     let reading = if stream {
         finishing.stream(Surface::Chat, Surface::Completions, &expected)

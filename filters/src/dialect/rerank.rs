@@ -31,7 +31,7 @@ pub(super) fn ask(caller: Caller<'_>, plan: &Plan<'_>) -> Result<Asked, Failure>
     }
     let bodies = vec![outgoing.into_pieces()];
     let second_id = caller.second_rerank.then(|| caller.id.clone());
-    let expected = super::verbatim::expected(caller, plan);
+    let expected = super::expected(caller, plan);
     let back = super::Back::Rerank(Back { expected, documents: count, second_id, texts });
     Ok(Asked {
         path: paths::upstream_path(Surface::Rerank, plan.remote.model.as_str(), is_openai),

@@ -7,7 +7,7 @@ mod input;
 
 use super::finished::Finishing;
 use super::host::Reader;
-use super::{Answer, Asked, Caller, INVALID, NOT_REPLAYABLE, Raw, Reading, UNTRANSLATABLE, Whole, host, verbatim};
+use super::{Answer, Asked, Caller, INVALID, NOT_REPLAYABLE, Raw, Reading, UNTRANSLATABLE, Whole, host};
 use crate::answer::{Expected, finish, json_text};
 use crate::edit::Outgoing;
 use crate::names;
@@ -53,7 +53,7 @@ pub(super) fn ask(caller: Caller<'_>, plan: &Plan<'_>, surface: Surface) -> Resu
     let call = translated(call, surface).ok_or(UNTRANSLATABLE)?;
     let body = host::body(call, &caller, plan, surface);
     // Reasoning is no part of a SIE response.
-    let mut expected = Expected { choices: Some(1), ..verbatim::expected(caller, plan) };
+    let mut expected = Expected { choices: Some(1), ..super::expected(caller, plan) };
     expected.shown.include_reasoning = false;
     let back = super::Back::Responses(Back(Reader { surface, expected, finishing }));
     let reading = Reading::Whole(Box::new(Whole { most_bytes: host::MOST_TEXT_BYTES, back }));

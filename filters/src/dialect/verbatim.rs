@@ -3,10 +3,9 @@
 
 mod generation;
 
-use super::{Answer, Asked, Caller, INVALID, NOT_REPLAYABLE, Raw, Reading, Whole, batches, host, is_type};
+use super::{Answer, Asked, Caller, INVALID, NOT_REPLAYABLE, Raw, Reading, Whole, batches, is_type};
 use crate::answer::{self, Content, Expected};
 use crate::edit;
-use crate::shape::Shown;
 use crate::{multipart, names, paths};
 use spillway_policies::surface::Task;
 use spillway_policies::upstream::Kind;
@@ -27,35 +26,10 @@ pub(super) fn ask(caller: Caller<'_>, plan: &Plan<'_>) -> Result<Asked, Failure>
         content_type: format!("multipart/form-data; boundary=\"{}\"", String::from_utf8_lossy(boundary)),
         bodies: vec![edit::renamed(caller.format, caller.body.len(), span, model)],
         reading: {
-            let back = super::Back::Verbatim(Back { expected: expected(caller, plan) });
+            let back = super::Back::Verbatim(Back { expected: super::expected(caller, plan) });
             Reading::Whole(Box::new(Whole { most_bytes: batches::MOST_ANSWER_BYTES, back }))
         },
     })
-}
-
-/// What the caller's call and the model's declaration say about an answer in the caller's own protocol.
-pub(super) fn expected(caller: Caller<'_>, plan: &Plan<'_>) -> Expected {
-    let (details, tasks) = (caller.details, plan.tasks);
-    let output_cap = host::output_cap(&caller, plan);
-    Expected {
-        shown: Shown {
-            model: caller.model.to_owned(),
-            id: caller.id,
-            created_s: caller.created_s,
-            include_reasoning: details.include_reasoning,
-            include_usage: details.include_usage,
-        },
-        items: details.inputs,
-        choices: details.choices,
-        dim: tasks.dense_dim,
-        sparse_dim: tasks.sparse.and_then(|sparse| sparse.dim),
-        multivector_dim: tasks.multivector_dim,
-        context: tasks.context_length,
-        output_cap,
-        top_n: details.top_n,
-        logprobs: details.logprobs,
-        ..Expected::default()
-    }
 }
 
 #[derive(Debug)]

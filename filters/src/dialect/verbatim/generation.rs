@@ -13,7 +13,7 @@ pub(super) fn ask(caller: Caller<'_>, plan: &Plan<'_>, is_openai: bool) -> Resul
     let call = Outgoing::read(caller.body).map_err(|_| NOT_REPLAYABLE)?;
     let finishing = Finishing::of(&call, &caller, plan, surface)?;
     let body = body(call, &caller, plan, is_openai)?;
-    let expected = super::expected(caller, plan);
+    let expected = dialect::expected(caller, plan);
     let reading = if stream {
         finishing.stream(surface, surface, &expected)
     } else {
