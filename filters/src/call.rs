@@ -234,11 +234,11 @@ mod tests {
         assert!(read(Surface::Chat, r#"{"model":"m","stream":true,"x":[1,{"y":null}]}"#).stream);
         let encode = r#"{"items":[{"text":"a"},{"text":"b"}],"params":{"options":{"profile":"remote"}}}"#;
         let encode = read(Surface::Encode, encode);
-        assert_eq!((encode.profile.as_deref(), encode.inputs), (Some("remote"), Some(2)));
+        assert_eq!(encode.profile.as_deref(), Some("remote"));
         let one = read(Surface::Embeddings, r#"{"model":"m","input":"t\u00e4xt","encoding_format":"base64"}"#);
-        assert_eq!((one.inputs, one.input_chars, one.wants_base64), (Some(1), 4, true));
+        assert_eq!((one.input_chars, one.wants_base64), (4, true));
         let two = read(Surface::Embeddings, r#"{"model":"m","input":["ab","cde"]}"#);
-        assert_eq!((two.inputs, two.input_chars, two.wants_base64), (Some(2), 5, false));
+        assert_eq!((two.input_chars, two.wants_base64), (5, false));
         let message = r#"{"role":"user","content":[{"type":"image_url","image_url":""}]}"#;
         let chat = read(Surface::Chat, &format!(r#"{{"model":"m","messages":[{message}],"logprobs":true}}"#));
         assert!(chat.logprobs && chat.rejection.is_none());
@@ -250,9 +250,9 @@ mod tests {
         let odd = r#"{"max_tokens":-1,"max_completion_tokens":16.0,"n":"2","documents":{"a":1},"input":{"a":[1]},
             "params":[1],"options":"x","stream_options":7,"include_reasoning":"yes","top_n":[],"items":true}"#;
         let details = read(Surface::Chat, odd);
-        assert_eq!((details.output_cap, details.choices, details.inputs), (None, None, None));
+        assert_eq!((details.output_cap, details.choices), (None, None));
         assert!(details.rejection.is_some());
-        assert_eq!(read(Surface::Embeddings, r#"{"model":"m","input":[1,2,3]}"#).inputs, Some(1));
+        assert_eq!(read(Surface::Embeddings, r#"{"model":"m","input":[1,2,3]}"#).input_chars, 0);
         assert_eq!(read(Surface::Completions, r#"{"prompt":["a","b"],"n":2}"#).choices, None);
         let body = br#"{"model":"m","prompt":[1,2,3],"n":2}"#;
         assert_eq!(inspect(Surface::Completions, Format::Json, body, &OPENAI).expect("valid").choices, Some(2));
@@ -337,7 +337,7 @@ mod tests {
         .concat();
         let read = |body: &[u8]| inspect(Surface::Encode, Format::Msgpack, body, &SIE);
         let found = read(&map).expect("valid");
-        assert_eq!((found.profile.as_deref(), found.inputs), (Some("remote"), Some(2)));
+        assert_eq!(found.profile.as_deref(), Some("remote"));
         assert!(found.rejection.is_none());
         assert!(read(&[&map[..], &[0]].concat()).is_err());
         assert!(read(&[0x91, 1]).is_err());

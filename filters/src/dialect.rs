@@ -216,7 +216,6 @@ fn expected(caller: Caller<'_>, plan: &Plan<'_>) -> Expected {
             include_reasoning: details.include_reasoning,
             include_usage: details.include_usage,
         },
-        items: details.inputs,
         choices: details.choices,
         dim: tasks.dense_dim,
         sparse_dim: tasks.sparse.and_then(|sparse| sparse.dim),

@@ -13,8 +13,6 @@ pub struct Details {
     pub include_reasoning: bool,
     /// The caller wants usage at the end of its stream.
     pub include_usage: bool,
-    /// How many inputs the call has, where an answer must have as many results.
-    pub inputs: Option<usize>,
     /// Chat and completions: how many choices the caller wants.
     pub choices: Option<usize>,
     /// Generation: the caller's own cap on tokens of one answer.
@@ -38,7 +36,6 @@ impl Details {
         profile: None,
         include_reasoning: false,
         include_usage: false,
-        inputs: None,
         choices: None,
         output_cap: None,
         top_n: None,

@@ -2,7 +2,7 @@
 
 use super::body::PROFILE;
 use super::notes::Notes;
-use super::rule::{Base64, Field, List, Note, Rule, Table, Text, Unknown, field};
+use super::rule::{Base64, Field, List, Rule, Table, Text, Unknown, field};
 use super::schema;
 use super::seen::{Disagreement, Facts, Rank, Seen};
 use super::tree::{Size, Tree};
@@ -36,8 +36,7 @@ pub(super) static SCORE: Sheet = Sheet::new(
             Rule::List(&List::of(Rule::Object(&ITEM)).counting(1, 1000)),
             "a list of 1 to 1000 items with at most 2 MiB of text and metadata each"
         )
-        .required()
-        .noted(Note::Inputs),
+        .required(),
         INSTRUCTION,
         field!("options", Rule::Object(&OPTIONS), "an object"),
     ]),
@@ -73,8 +72,7 @@ const ITEMS: Field = field!(
     Rule::List(&SOME_ITEMS),
     "a list of at least one item, with at most 2 MiB of text and metadata each"
 )
-.required()
-.noted(Note::Inputs);
+.required();
 
 const SOME_ITEMS: List = List::of(Rule::Object(&ITEM)).counting(1, usize::MAX);
 

@@ -66,8 +66,7 @@ impl Notes {
             Note::Choices => details.choices = if seen == Seen::Null { Some(1) } else { count(seen) },
             Note::IncludeReasoning => details.include_reasoning = seen == Seen::Flag(true),
             Note::IncludeUsage => details.include_usage = seen == Seen::Flag(true),
-            Note::Input => (details.inputs, details.input_chars) = inputs(seen),
-            Note::Inputs => details.inputs = if let Seen::List { len, .. } = seen { Some(len as usize) } else { None },
+            Note::Input => details.input_chars = chars(seen),
             Note::Logprobs => details.logprobs = matches!(seen, Seen::Flag(true) | Seen::Whole(_)),
             Note::OutputCap => {
                 let cap = seen.whole().and_then(|cap| u64::try_from(cap).ok());
@@ -89,12 +88,10 @@ fn count(seen: Seen) -> Option<usize> {
     seen.whole().and_then(|number| usize::try_from(number).ok())
 }
 
-fn inputs(seen: Seen) -> (Option<usize>, u64) {
+/// The characters of a text, or of the texts of a list.
+fn chars(seen: Seen) -> u64 {
     match seen {
-        Seen::Text { count, .. } => (Some(1), u64::from(count)),
-        // Token ids: one input, written as numbers.
-        Seen::List { tokens: true, .. } => (Some(1), 0),
-        Seen::List { len, count, .. } => (Some(len as usize), u64::from(count)),
-        _ => (None, 0),
+        Seen::Text { count, .. } | Seen::List { count, .. } => count.into(),
+        _ => 0,
     }
 }

@@ -22,8 +22,7 @@ pub(super) static SIE: Sheet = Sheet::new(
             Rule::List(&List::of(Rule::Text(VISIBLE)).counting(1, 1000).whole()),
             "a list of 1 to 1000 texts with something in each"
         )
-        .required()
-        .noted(Note::Inputs),
+        .required(),
         TOP_N,
         field!("return_documents", Rule::Flag, "true or false").not_null(),
         field!("options", Rule::Object(&PLAIN_OPTIONS), "an object"),
@@ -42,8 +41,7 @@ pub(super) static OPENAI: Sheet = Sheet::new(
             Rule::List(&List::of(Rule::OneOf(&[Rule::TEXT, Rule::OBJECT])).counting(1, usize::MAX).whole()),
             "a list of at least one text, or of objects with one"
         )
-        .required()
-        .noted(Note::Inputs),
+        .required(),
         TOP_N,
         field!("return_documents", Rule::Flag, "true or false"),
         field!("max_chunks_per_doc", Rule::COUNT, "a whole number of at least 1"),

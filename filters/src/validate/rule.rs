@@ -119,7 +119,6 @@ pub(crate) enum Note {
     IncludeReasoning,
     IncludeUsage,
     Input,
-    Inputs,
     JsonSchema,
     LeastTokens,
     Logprobs,
