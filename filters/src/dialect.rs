@@ -19,7 +19,7 @@ mod vectors;
 mod verbatim;
 mod writer;
 
-use crate::answer::{Content, Expected, Members};
+use crate::answer::{self, Content, Expected, Members};
 use crate::call::{Details, Format};
 use crate::edit::Piece;
 use crate::shape::Shown;
@@ -226,6 +226,14 @@ fn expected(caller: Caller<'_>, plan: &Plan<'_>) -> Expected {
         logprobs: details.logprobs,
         ..Expected::default()
     }
+}
+
+/// Most messages of one call (contract section 1.5).
+const MAX_MESSAGES: usize = 4096;
+
+/// The raw messages of a list; none when there are none or too many.
+fn messages(raw: &[u8]) -> Option<Vec<&[u8]>> {
+    answer::values(Content::Json, raw).filter(|messages| (1..=MAX_MESSAGES).contains(&messages.len()))
 }
 
 /// Whether `options` say nothing beside a profile of ours, which is used up.

@@ -1,19 +1,18 @@
 //! What do chat templates expect of messages and tools? Content that is one text, and roles that every template knows.
 
 use crate::answer::{Content, Fields, Members, values};
+use crate::dialect;
 use crate::upstream_status::loose::Text;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-/// Most messages and most tools of one call (contract section 1.5).
-const MAX_MESSAGES: usize = 4096;
+/// Most tools of one call (contract section 1.5).
 const MAX_TOOLS: usize = 64;
 
 /// The list of messages as a template reads it; none when one of them says anything but text.
 pub(super) fn messages(raw: &[u8]) -> Option<Vec<u8>> {
-    let messages = values(Content::Json, raw).filter(|messages| (1..=MAX_MESSAGES).contains(&messages.len()))?;
     let mut out = Vec::with_capacity(raw.len());
-    for message in messages {
+    for message in dialect::messages(raw)? {
         out.push(if out.is_empty() { b'[' } else { b',' });
         let mut message = Members::read(Content::Json, message)?;
         if message.read_member::<Text<'_>>("role")?.0 == "developer" {

@@ -1,13 +1,11 @@
 //! What does the input of a responses call say as chat messages? (contract section 1.5)
 
 use crate::answer::{Content, Fields, values};
+use crate::dialect;
 use crate::upstream_status::loose::Text;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
-
-/// Most messages of one call (contract section 1.5).
-const MAX_MESSAGES: usize = 4096;
 
 /// The list of messages: the instructions, which come first, and the input, a text or a list of messages. None when it says what a
 /// message of text cannot.
@@ -20,8 +18,7 @@ pub(super) fn messages(instructions: Option<&[u8]>, input: &[u8]) -> Option<Vec<
     if input.starts_with(b"\"") {
         write("user", &[input], &mut out)?;
     } else {
-        let items = values(Content::Json, input).filter(|items| (1..=MAX_MESSAGES).contains(&items.len()))?;
-        for item in items {
+        for item in dialect::messages(input)? {
             let Fields(item): Fields<Item<'_>> = serde_json::from_slice(item).ok()?;
             (item.kind.is_none_or(|kind| kind.0 == "message")).then_some(())?;
             write(role(&item.role.0)?, &texts(item.content.get().as_bytes())?, &mut out)?;
@@ -148,7 +145,7 @@ mod tests {
         ] {
             assert_eq!(said(None, &input), None, "{input}");
         }
-        let many = Value::Array(vec![json!({"role": "user", "content": "a"}); MAX_MESSAGES + 1]);
+        let many = Value::Array(vec![json!({"role": "user", "content": "a"}); dialect::MAX_MESSAGES + 1]);
         assert_eq!(said(None, &many), None);
     }
 
