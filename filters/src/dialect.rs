@@ -1,7 +1,21 @@
 //! How is a call put to an upstream, and its answer read back?
 //!
-//! Most calls are asked in the caller's own protocol ([`verbatim`]). An OpenAI host is asked for SIE's native calls in a translation, one
-//! file each: a call has one way out and its answer the same way back.
+//! A call has one way out, a file, and its whole answer the same way back:
+//!
+//! | call | asked as | file |
+//! |---|---|---|
+//! | chat, completions, responses, generate, audio | the same | `verbatim.rs`, `verbatim/generation.rs` |
+//! | chat of an onboarded model | completions | `onboarded.rs` |
+//! | generate | completions | `generate.rs` |
+//! | responses | chat or completions | `responses.rs` |
+//! | embeddings | the same, in batches | `embeddings.rs` |
+//! | rerank, both versions | the first | `rerank.rs` |
+//! | encode, score, extract | the same, of a SIE | `native.rs` |
+//! | encode | embeddings | `vectors.rs`, its numbers in `dtype.rs` |
+//! | score | rerank | `scores.rs` |
+//!
+//! Shared by several: `host.rs` (generation at an OpenAI host), `finished.rs` (reasoning and schemas in the text), `items.rs` (native
+//! items as texts) and `batches.rs`. A streamed answer comes back through [`Stream`].
 
 mod batches;
 mod dtype;

@@ -171,3 +171,17 @@ fn every_module_says_which_question_it_answers() {
         assert!(text.starts_with("//!"), "{} starts without `//!`", path.display());
     }
 }
+
+#[test]
+fn the_map_names_only_what_is_there() {
+    let (sources, text) = (sources(), std::fs::read_to_string(root().join("ARCHITECTURE.md")).expect("a text"));
+    let words = text.split(|letter: char| !(letter.is_alphanumeric() || "_./-".contains(letter)));
+    let paths: BTreeSet<&str> = words.filter(|word| word.ends_with(".rs") || word.ends_with('/')).collect();
+    assert!(paths.len() > 20, "the paths were not found");
+    // Behind the first path of a row the others are shortened.
+    let is_there = |path: &&str| {
+        root().join(path).exists() || sources.iter().any(|file| file.ancestors().any(|part| part.ends_with(path)))
+    };
+    let gone: Vec<_> = paths.into_iter().filter(|path| !is_there(path)).collect();
+    assert!(gone.is_empty(), "ARCHITECTURE.md names {gone:?}");
+}

@@ -1,6 +1,7 @@
 //! How is a generate call asked of a host with raw completions, and its answer told as SIE tells it? (contract sections 1.4 and 6)
 //!
-//! A buffered caller is asked buffered. What completions have no field for is refused before anything is sent, never dropped.
+//! A buffered caller is asked buffered, and answered here; a stream comes back through `stream/choices.rs`, written by `stream/events.rs`.
+//! What completions have no field for is refused before anything is sent, never dropped.
 
 use super::finished::Finishing;
 use super::host::Reader;
