@@ -36,6 +36,8 @@ pub(crate) struct Host {
     model: UpstreamModel,
     pub(crate) onboarding: Onboarding,
     pub(crate) tasks: Tasks,
+    /// Whose API the caller asked.
+    pub(crate) dialect: Dialect,
 }
 
 impl Host {
@@ -67,7 +69,7 @@ impl Host {
         tasks.context_length = Some(1000);
         tasks.max_output_tokens = Some(100);
         let model = UpstreamModel::parse(model).expect("a model");
-        Self { upstream, model, onboarding: Onboarding::default(), tasks }
+        Self { upstream, model, onboarding: Onboarding::default(), tasks, dialect: Dialect::Openai }
     }
 
     /// The operator sets a field.
@@ -94,7 +96,7 @@ impl Host {
         let model_span = call::named(Format::Json, b"", body).ok().map(|named| named.span);
         let caller = Caller {
             surface,
-            dialect: Dialect::Openai,
+            dialect: self.dialect,
             format: Format::Json,
             content_type: b"application/json",
             reads: Content::Json,

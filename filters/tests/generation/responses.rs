@@ -1,7 +1,8 @@
 //! Responses on a host that has no such endpoint.
 
-use crate::host::{Host, INVALID, UNTRANSLATABLE, body, chat, completion, read, text};
+use crate::host::{Host, INVALID, UNSUPPORTED, UNTRANSLATABLE, body, chat, completion, read, text};
 use serde_json::{Value, json};
+use spillway_filters::validate::Dialect;
 use spillway_policies::upstream::Endpoint;
 use spillway_policies::{Failure, Surface};
 
@@ -9,8 +10,11 @@ fn chats() -> Host {
     Host::openai(&[Endpoint::Completions, Endpoint::Chat])
 }
 
+/// A host for callers of SIE's own API, to which a text is a raw prompt.
 fn completions() -> Host {
-    Host::openai(&[Endpoint::Completions])
+    let mut host = Host::openai(&[Endpoint::Completions]);
+    host.dialect = Dialect::Sie;
+    host
 }
 
 fn asked(host: &Host, call: &Value) -> Result<(String, Value), Failure> {
@@ -50,11 +54,11 @@ fn raw_completions_take_one_plain_text() {
     let wanted = json!({"model": "vendor-model", "prompt": "hello", "max_tokens": 8, "top_p": 0.5, "n": 1, "echo": false,
         "stream": false});
     assert_eq!(asked(&completions(), &call), Ok(("/completions".into(), wanted)));
-    for call in [
-        json!({"model": "org/m", "input": [{"role": "user", "content": "a"}]}),
-        json!({"model": "org/m", "input": "a", "instructions": "b"}),
+    for (call, why) in [
+        (json!({"model": "org/m", "input": [{"role": "user", "content": "a"}]}), UNSUPPORTED),
+        (json!({"model": "org/m", "input": "a", "instructions": "b"}), UNTRANSLATABLE),
     ] {
-        assert_eq!(asked(&completions(), &call), Err(UNTRANSLATABLE), "{call}");
+        assert_eq!(asked(&completions(), &call), Err(why), "{call}");
     }
 }
 
