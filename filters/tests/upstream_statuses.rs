@@ -2,6 +2,8 @@
 
 use proptest::prelude::*;
 use serde::Deserialize;
+use spillway_filters::answer::{Content, Expected, check};
+use spillway_filters::error_answer::ErrorAnswer;
 use spillway_filters::upstream_status::{MAX_BODY_BYTES, classify, retry_after_s};
 use spillway_policies::breaker::Outcome;
 use spillway_policies::failure::SieCode;
@@ -13,7 +15,7 @@ const NOW: u64 = 1_750_000_000;
 #[derive(Deserialize)]
 struct Mapping {
     status: Vec<StatusRow>,
-    transport: Vec<serde_json::Value>,
+    transport: Vec<TransportRow>,
     retry_after: Vec<WaitRow>,
     error_code_extraction: Vec<CodeRow>,
 }
@@ -29,6 +31,13 @@ struct StatusRow {
     breaker_failure: bool,
     native_client: Client,
     generation_client: Client,
+}
+
+#[derive(Deserialize)]
+struct TransportRow {
+    error: String,
+    outcome: String,
+    retry_after_s: Option<u64>,
 }
 
 #[derive(Deserialize)]
@@ -128,9 +137,99 @@ fn every_code_is_found_where_sie_finds_it() {
     }
 }
 
+/// Where an error of the reference's HTTP library becomes a failure.
+enum Seen {
+    /// In this crate.
+    Here(fn() -> Failure),
+    /// In `proxy`, which has the socket; what shows it.
+    InProxy(&'static str),
+    /// Nowhere, and why.
+    Never(&'static str),
+}
+
+/// Every transport error of the fixture, in its order, and what it is here.
+const TRANSPORT: [(&str, Cause, Class, Seen); 15] = [
+    ("ConnectError", Cause::Connect, Class::Unavailable, Seen::InProxy("upstream_failure_restores: nobody listens")),
+    (
+        "ConnectTimeout",
+        Cause::Timeout,
+        Class::Unavailable,
+        Seen::InProxy("TCP or TLS that stalls, which loopback cannot"),
+    ),
+    ("ReadTimeout", Cause::Timeout, Class::Unavailable, Seen::InProxy("upstream_answers_are_bounded: `total_s`")),
+    (
+        "WriteTimeout",
+        Cause::Timeout,
+        Class::Unavailable,
+        Seen::InProxy("one deadline for request and head: `first_byte_s`"),
+    ),
+    ("PoolTimeout", Cause::ConcurrencyCap, Class::Busy, Seen::Never("the cap refuses at once, nobody queues")),
+    ("ReadError", Cause::Connect, Class::Unavailable, Seen::InProxy("upstream_failure_restores: a reset")),
+    (
+        "WriteError",
+        Cause::Connect,
+        Class::Unavailable,
+        Seen::InProxy("an answer may be waiting, and it is read: then as above"),
+    ),
+    (
+        "CloseError",
+        Cause::Connect,
+        Class::Unavailable,
+        Seen::Never("nothing is waited for when a connection is closed"),
+    ),
+    ("RemoteProtocolError", Cause::Connect, Class::Unavailable, Seen::InProxy("upstream_failure_restores: a close")),
+    ("ProxyError", Cause::Connect, Class::Unavailable, Seen::InProxy("a tunnel that is refused is no connection")),
+    ("LocalProtocolError", Cause::Unsupported, Class::Final, Seen::InProxy("a request that cannot be written down")),
+    (
+        "UnsupportedProtocol",
+        Cause::Unsupported,
+        Class::Final,
+        Seen::Never("no configuration is loaded with such a URL"),
+    ),
+    ("DecodingError", Cause::InvalidAnswer, Class::Final, Seen::Here(undecodable)),
+    ("TooManyRedirects", Cause::Redirect, Class::Final, Seen::Here(redirected)),
+    ("redirect_3xx", Cause::Redirect, Class::Final, Seen::Here(redirected)),
+];
+
+/// A compressed body, or any other that is not what it says.
+fn undecodable() -> Failure {
+    let body = b"\x1f\x8b\x08\x00\x00\x00\x00\x00";
+    check(Surface::Chat, Content::Json, body, &Expected::default()).expect_err("it is no answer")
+}
+
+fn redirected() -> Failure {
+    classify(302, None, None, None, b"", NOW)
+}
+
+#[test]
+fn every_transport_error_has_its_class() {
+    let rows = mapping().transport;
+    assert_eq!(rows.len(), TRANSPORT.len());
+    for (row, (error, cause, class, seen)) in rows.iter().zip(TRANSPORT) {
+        assert_eq!(row.error, error);
+        let failure = Failure::new(cause, class);
+        let shown = match seen {
+            Seen::Here(found) => {
+                assert_eq!(found(), failure, "{error}");
+                "here"
+            }
+            Seen::InProxy(shown) | Seen::Never(shown) => shown,
+        };
+        let outcome = if failure.is_retryable() { "retryable_unavailable" } else { "final" };
+        assert_eq!(outcome, row.outcome, "{error}: {shown}");
+        // What the caller of a remote-only model is told.
+        for surface in Surface::ALL {
+            let answer = ErrorAnswer::remote_failed(&failure, surface);
+            assert_eq!(answer.retry_after_s, row.retry_after_s, "{error} {surface:?}: {shown}");
+        }
+        // A cap of our own says nothing about the upstream; every other retryable failure is one that the breaker counts.
+        let counts = row.outcome != "final" && cause != Cause::ConcurrencyCap;
+        assert_eq!(failure.outcome() == Outcome::Unavailable, counts, "{error}: {shown}");
+    }
+}
+
 #[test]
 fn redirects_are_final_and_have_a_cause_of_their_own() {
-    assert!(mapping().transport.iter().any(|row| row["error"] == "redirect_3xx" && row["outcome"] == "final"));
     for status in [301, 302, 303, 304, 307, 308] {
         let failure = classify(status, Some(b"5"), None, None, b"", NOW);
         assert_eq!(failure, Failure::new(Cause::Redirect, Class::Final), "{status}");

@@ -273,6 +273,108 @@ mod tests {
         assert!(Array::read(&swapped(b"\x91\x01", &huge)).is_none(), "more elements than can be counted");
     }
 
+    #[derive(serde::Deserialize)]
+    struct Golden {
+        array: Described,
+        samples: Vec<Sample>,
+        reject: Vec<String>,
+    }
+
+    #[derive(serde::Deserialize)]
+    struct Described {
+        r#type: String,
+    }
+
+    #[derive(serde::Deserialize)]
+    struct Sample {
+        value: serde_json::Value,
+        dtype: String,
+        hex: String,
+    }
+
+    fn golden() -> Golden {
+        serde_json::from_str(include_str!("../../tests/fixtures/msgpack_numpy.json")).expect("the fixture is JSON")
+    }
+
+    /// What stands under `v` in a sample.
+    fn sampled(sample: &Sample) -> Vec<u8> {
+        let digits = sample.hex.as_bytes().chunks(2).map(|pair| std::str::from_utf8(pair).expect("ASCII"));
+        let bytes: Vec<u8> = digits.map(|pair| u8::from_str_radix(pair, 16).expect("hex")).collect();
+        bytes.strip_prefix(b"\x81\xa1v").expect("one member").to_vec()
+    }
+
+    #[test]
+    fn the_golden_samples_are_read() {
+        let golden = golden();
+        let [list, one] = &golden.samples[..] else { panic!("two samples") };
+        assert_eq!((list.dtype.as_str(), one.dtype.as_str()), ("<f4", "<f4 scalar"));
+        let bytes = sampled(list);
+        assert_eq!(bytes, array("<f4", &[2], &[1.0_f32.to_le_bytes(), 2.0_f32.to_le_bytes()].concat()));
+        let read = Array::read(&bytes).expect("it is an array");
+        assert_eq!(read.shape(), [2]);
+        assert_eq!(read.element(), Element { kind: Kind::Float, size: 4, big_endian: false });
+        let numbers: Vec<_> = read.data.as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect();
+        assert_eq!(serde_json::json!({"v": numbers}), list.value);
+        assert_eq!(scalar(&bytes), None, "an array is no scalar");
+        let bytes = sampled(one);
+        let Some(Number::Float(number)) = scalar(&bytes) else { panic!("it is a scalar") };
+        assert_eq!(serde_json::json!({"v": number}), one.value);
+        assert_eq!(Array::read(&bytes), None, "a scalar is no array");
+    }
+
+    /// The words of the fixture that name elements; "the > forms" are those of `<`.
+    #[test]
+    fn every_golden_element_is_one() {
+        let described = golden().array.r#type;
+        let words: Vec<_> = described.split([' ', ',']).filter(|word| word.starts_with(['<', '|'])).collect();
+        assert_eq!(words.len(), 12);
+        for word in words {
+            assert!(Element::named(word).is_some_and(|element| !element.big_endian), "{word}");
+            let other = word.replace('<', ">");
+            assert_eq!(Element::named(&other).is_some_and(|element| element.big_endian), word != other, "{other}");
+        }
+    }
+
+    #[test]
+    fn every_golden_refusal_is_one() {
+        let golden = golden();
+        let good = sampled(&golden.samples[0]);
+        let swapped = |from: &[u8], to: &[u8]| {
+            let at = good.windows(from.len()).position(|window| window == from).expect("it is there");
+            [&good[..at], to, &good[at + from.len()..]].concat()
+        };
+        let of = |name: &str, bytes: &[u8]| array(name, &[1], bytes);
+        for reason in &golden.reject {
+            let bad: Vec<Vec<u8>> = match reason.as_str() {
+                "nd not boolean" => {
+                    [&b"\x01"[..], b"\xc0", b"\xa4true"].map(|nd| swapped(b"nd\xc3", &[b"nd", nd].concat())).into()
+                }
+                "kind not empty (object or structured)" => [&b"\xc4\x01O"[..], b"\xc4\x01V", b"\xa1O", b"\xc0"]
+                    .map(|kind| swapped(b"kind\xc4\x00", &[b"kind", kind].concat()))
+                    .into(),
+                "complex" => vec![of("<c8", &[0; 8]), of("<c16", &[0; 16]), of(">c8", &[0; 8])],
+                "dtype outside the list" => {
+                    [("|O", 8), ("<U1", 4), ("|S1", 1), ("<M8", 8), ("<m8", 8), ("<V4", 4), ("<f3", 3), ("f4", 4)]
+                        .map(|(name, size)| of(name, &vec![0; size]))
+                        .into()
+                }
+                "data not BIN or wrong length" => vec![
+                    swapped(b"data\xc4\x08", b"data\xd9\x08"),
+                    swapped(b"data\xc4\x08\x00\x00\x80\x3f\x00\x00\x00\x40", b"data\xc4\x04\x00\x00\x80\x3f"),
+                    swapped(b"data\xc4\x08", b"data\xc4\x09\x00"),
+                    swapped(b"shape\x91\x02", b"shape\x91\x01"),
+                ],
+                "more than 8 dimensions" => vec![array("<f4", &[1; 9], &[0; 4]), array("<f4", &[1; 15], &[0; 4])],
+                "trailing bytes after the body" => vec![[&good[..], b"\xc0"].concat(), good.repeat(2)],
+                other => panic!("the fixture has a new refusal: {other}"),
+            };
+            for bytes in bad {
+                assert_eq!(Array::read(&bytes), None, "{reason}: {bytes:02x?}");
+            }
+        }
+        assert_eq!(golden.reject.len(), 7);
+    }
+
     #[test]
     fn every_float_is_looked_at_in_both_orders() {
         let (one, nan, inf) = ([1.0_f32, -1.5], [1.0, f32::NAN], [f32::NEG_INFINITY, 0.0]);

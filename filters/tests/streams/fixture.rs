@@ -34,7 +34,7 @@ const DIFFERENT: &[(&str, &str)] = &[
 fn streams_end_as_sie_ends_them() {
     let cases: Cases =
         serde_json::from_str(include_str!("../fixtures/upstream_answer_cases.json")).expect("the fixture is JSON");
-    let mut differences = Vec::new();
+    let (mut differences, mut judged) = (Vec::new(), 0);
     for case in cases.cases.iter().filter(|case| case.status == 200) {
         let surfaces = match case.surface.as_str() {
             "sie.generate" => (Surface::Generate, Surface::Generate),
@@ -42,6 +42,7 @@ fn streams_end_as_sie_ends_them() {
             "openai.completions" => (Surface::Generate, Surface::Completions),
             _ => continue,
         };
+        judged += 1;
         let wanted = match case.outcome.as_str() {
             "ok" => None,
             "final" => Some(Class::Final),
@@ -57,6 +58,7 @@ fn streams_end_as_sie_ends_them() {
         }
     }
     assert_eq!(differences, DIFFERENT);
+    assert_eq!(judged, 42, "the whole answers are judged in `answers/judged.rs`");
 }
 
 /// How a stream ends for its caller. A failure behind the first content is told in the stream; where SIE's chunks end in an error too,
