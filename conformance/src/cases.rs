@@ -3,6 +3,7 @@
 use crate::case::Case;
 
 mod answer_is_shaped_like_a_local_one;
+mod audio_and_vectors_of_a_model_without_the_task_400;
 mod audio_is_replayed_whole;
 mod audio_refusal_is_read_from_model_state;
 mod bad_json_400;
@@ -59,12 +60,14 @@ mod trigger_list_is_obeyed;
 mod unix_sockets;
 mod unknown_fields_are_rejected_alike;
 mod unknown_model_passes_untouched;
+mod upstream_answers_are_bounded;
 mod upstream_failure_restores;
 mod websocket_upgrade_tunnels;
 
 /// Every case, by name.
 pub const ALL: &[Case] = &[
     answer_is_shaped_like_a_local_one::CASE,
+    audio_and_vectors_of_a_model_without_the_task_400::CASE,
     audio_is_replayed_whole::CASE,
     audio_refusal_is_read_from_model_state::CASE,
     bad_json_400::CASE,
@@ -121,6 +124,7 @@ pub const ALL: &[Case] = &[
     unix_sockets::CASE,
     unknown_fields_are_rejected_alike::CASE,
     unknown_model_passes_untouched::CASE,
+    upstream_answers_are_bounded::CASE,
     upstream_failure_restores::CASE,
     websocket_upgrade_tunnels::CASE,
 ];

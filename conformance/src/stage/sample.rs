@@ -138,7 +138,8 @@ pub fn answer(surface: Surface, model: &str, text: &str) -> Play {
     }
 }
 
-fn success_body(surface: Surface, model: &str, text: &str) -> Value {
+/// The JSON of a valid answer; a stream's is that of the same call without one.
+pub fn success_body(surface: Surface, model: &str, text: &str) -> Value {
     let usage = json!({"prompt_tokens": 3, "completion_tokens": 1, "total_tokens": 4});
     match surface {
         Surface::Audio => json!({"text": text}),

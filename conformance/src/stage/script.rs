@@ -7,6 +7,8 @@ use super::gate::Gate;
 pub(crate) enum Step {
     /// Write these bytes.
     Send(Vec<u8>),
+    /// Write these bytes so many times.
+    Repeat(Vec<u8>, usize),
     /// Wait until the test opens the gate, or the peer leaves.
     Await(Gate),
     /// Do nothing more, not even read, as long as the side lives.
@@ -77,6 +79,12 @@ impl Play {
         self
     }
 
+    /// Then these bytes, as they are, so many times: for volumes that nobody wants to hold.
+    pub fn repeat(mut self, bytes: impl Into<Vec<u8>>, count: usize) -> Self {
+        self.steps.push(Step::Repeat(bytes.into(), count));
+        self
+    }
+
     /// Then this event (or any other text) as one chunk.
     pub fn event(self, text: &str) -> Self {
         self.send(chunk(text.as_bytes()))
@@ -115,6 +123,11 @@ impl Play {
     pub fn close(mut self) -> Self {
         self.steps.push(Step::Close);
         self
+    }
+
+    /// Whether it ends by waiting for the peer to leave.
+    pub fn stalls(&self) -> bool {
+        matches!(self.steps.last(), Some(Step::Stall))
     }
 
     /// Then everything that `next` does.

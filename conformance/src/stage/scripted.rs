@@ -331,6 +331,13 @@ impl Connection {
                         return After::Ended { by_peer: true };
                     }
                 }
+                Step::Repeat(bytes, count) => {
+                    for _ in 0..count {
+                        if pipe.send(&bytes).await.is_err() {
+                            return After::Ended { by_peer: true };
+                        }
+                    }
+                }
                 Step::Await(gate) => {
                     tokio::select! {
                         () = gate.pass() => {}
