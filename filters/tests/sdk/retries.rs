@@ -2,6 +2,7 @@
 
 use serde::Deserialize;
 use serde_json::Value;
+use spillway_filters::answer::{Content, Expected, check};
 use spillway_filters::error_answer::ErrorAnswer;
 use spillway_filters::presets::preset;
 use spillway_filters::refusal::{Answer, Phase, recognise};
@@ -227,4 +228,27 @@ fn the_sdk_waits_for_an_upstream_exactly_when_it_may_recover() {
     for (method, surface) in METHODS {
         assert!(!comes_back(&rows, &ErrorAnswer::remote_failed(&unsupported, surface), method, surface), "{method}");
     }
+}
+
+/// An error that an upstream states inside a 200 has a code of its own. What the caller of a remote-only model gets is MODEL_LOADING or
+/// QUEUE_FULL, of generation RESOURCE_EXHAUSTED (contract section 5, remote_only refusals): what it waits for.
+#[test]
+fn the_sdk_waits_whatever_code_an_upstream_states_in_a_200() {
+    let rows = rows();
+    let mut wrong = Vec::new();
+    for stated in ["LORA_LOADING", "MODEL_LOADING", "PROVISIONING", "QUEUE_FULL", "RESOURCE_EXHAUSTED", "429", "503"] {
+        let body = format!(r#"{{"error":{{"code":"{stated}","message":"m"}}}}"#);
+        for (method, surface) in METHODS {
+            let answer = check(surface, Content::Json, body.as_bytes(), &Expected::default());
+            let failure = answer.expect_err("it is an error");
+            assert!(failure.is_retryable(), "{stated}: {failure:?}");
+            let answer = ErrorAnswer::remote_failed(&failure, surface);
+            let busy = if surface.exhausts_resources() { "RESOURCE_EXHAUSTED" } else { "QUEUE_FULL" };
+            let is_contracts = answer.status == 503 && ["MODEL_LOADING", busy].contains(&answer.code);
+            if !is_contracts || !comes_back(&rows, &answer, method, surface) {
+                wrong.push(format!("{method}: {stated} became {} {}", answer.status, answer.code));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
 }
