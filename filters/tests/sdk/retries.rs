@@ -192,6 +192,8 @@ fn the_sdk_does_what_our_own_answers_mean() {
         (ErrorAnswer::switched_off(), Meant::GiveUp),
         (ErrorAnswer::forbidden_remote(), Meant::GiveUp),
         (ErrorAnswer::media_unsupported(), Meant::GiveUp),
+        (ErrorAnswer::not_this_task(Surface::Chat), Meant::GiveUp),
+        (ErrorAnswer::not_this_task(Surface::Embeddings), Meant::GiveUp),
         (ErrorAnswer::body_too_large(), Meant::GiveUp),
         (ErrorAnswer::too_slow("m"), Meant::GiveUp),
         (ErrorAnswer::invalid("m"), Meant::GiveUp),
@@ -216,7 +218,15 @@ fn the_sdk_does_what_our_own_answers_mean() {
 #[test]
 fn the_sdk_waits_for_an_upstream_exactly_when_it_may_recover() {
     let rows = rows();
-    for class in [Class::Busy, Class::Final, Class::Invalid, Class::NotReady, Class::TooLong, Class::Unavailable] {
+    for class in [
+        Class::Busy,
+        Class::Final,
+        Class::Invalid,
+        Class::NotReady,
+        Class::TooLong,
+        Class::Unavailable,
+        Class::Unparsable,
+    ] {
         for (method, surface) in METHODS {
             let failure = Failure::new(Cause::Status, class);
             let answer = ErrorAnswer::remote_failed(&failure, surface);
