@@ -145,6 +145,8 @@ impl ErrorAnswer {
     /// What a caller of a remote-only model is told about a failed attempt (contract section 5, remote_only refusals).
     #[must_use]
     pub const fn remote_failed(failure: &Failure, surface: Surface) -> Self {
+        // By its class: a code that the upstream stated may be one that a client does not wait for here.
+        let failure = &Failure { stated: None, ..*failure };
         let code = failure.code(surface).token();
         if failure.is_retryable() {
             let wait = match failure.retry_after_s {

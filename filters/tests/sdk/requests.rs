@@ -50,14 +50,13 @@ struct Row {
 
 /// Every call of the fixture, in its order; what is read of each stands in the comment of its capture: the body.
 fn rows() -> Vec<Row> {
-    let items = |count| Details { inputs: Some(count), ..Details::default() };
     let encode = |name, model| Row {
         name,
         surface: Surface::Encode,
         model,
         format: Format::Msgpack,
         remote: Remote::Absent,
-        details: items(1),
+        details: Details::default(),
     };
     let generation = |name, surface, model, details: Details| Row {
         name,
@@ -72,7 +71,7 @@ fn rows() -> Vec<Row> {
     vec![
         encode("encode_all", "BAAI/bge-m3"),
         Row { remote: Remote::Forbid, ..encode("encode_single_forbid_gpu", "org/m") },
-        Row { surface: Surface::Score, details: items(2), ..encode("score", "BAAI/bge-reranker-v2-m3") },
+        Row { surface: Surface::Score, ..encode("score", "BAAI/bge-reranker-v2-m3") },
         Row { surface: Surface::Extract, ..encode("extract", "urchade/gliner") },
         generation("generate", Surface::Generate, "Qwen/Q", whole()),
         generation("stream_generate", Surface::Generate, "Qwen/Q", stream()),

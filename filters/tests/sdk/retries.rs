@@ -191,7 +191,6 @@ fn the_sdk_does_what_our_own_answers_mean() {
         (ErrorAnswer::engine_protocol(), Meant::GiveUp),
         (ErrorAnswer::switched_off(), Meant::GiveUp),
         (ErrorAnswer::forbidden_remote(), Meant::GiveUp),
-        (ErrorAnswer::media_unsupported(), Meant::GiveUp),
         (ErrorAnswer::not_this_task(Surface::Chat), Meant::GiveUp),
         (ErrorAnswer::not_this_task(Surface::Embeddings), Meant::GiveUp),
         (ErrorAnswer::body_too_large(), Meant::GiveUp),
