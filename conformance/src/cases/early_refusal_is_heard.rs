@@ -15,7 +15,7 @@ pub(super) const CASE: Case = Case {
     run: |bench| Box::pin(run(bench)),
 };
 
-const SIZE: usize = 8 << 20;
+const SIZE: usize = 7 << 20;
 
 async fn run(bench: Bench) -> Verdict {
     let stage = bench.stage(Setup::new().hybrid("org/chat").local("org/near")).await?;

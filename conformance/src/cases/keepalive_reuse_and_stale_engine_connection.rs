@@ -45,6 +45,8 @@ async fn stale(stage: &Stage, round: usize) -> Verdict {
     // All of them: one that is still being closed may be used, and no proxy could know better.
     let ended = |record: &crate::stage::journal::Record| record.endings.len() == record.connections;
     stage.engine.journal().until("the idle connections to end", ended).await?;
+    // What answers has looked at its sockets since: the ends are known there, not only sent.
+    stage.sidecar.admin_get("/livez").await?.is(200)?;
     let model = if round.is_multiple_of(2) { "org/chat" } else { "org/unknown" };
     stage.ask(&chat(model)).await?.is(200)?.local()?;
     let calls = stage.engine.journal().calls();
