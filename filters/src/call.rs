@@ -166,8 +166,8 @@ fn json_text(text: &str, read: &mut Body<'_>) -> Result<Verdict, serde_json::Err
     Ok(verdict)
 }
 
-/// How deep msgpack may nest: what is skipped there is skipped by recursion.
-const MOST_NESTING: usize = 256;
+/// How deep msgpack may nest, where what is skipped is skipped by recursion: a tree of 128 levels, and what it stands in.
+const MOST_NESTING: usize = 136;
 
 fn msgpack(body: &[u8], mut read: Body<'_>) -> Result<Verdict, ErrorAnswer> {
     let mut rest = body;

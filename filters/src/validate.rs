@@ -8,6 +8,8 @@ mod base64;
 mod body;
 mod chat;
 mod completions;
+#[cfg(test)]
+mod deep;
 mod embeddings;
 mod fields;
 mod generate;

@@ -82,7 +82,8 @@ impl<'de> Visitor<'de> for Reader<'_> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, elements: A) -> Result<Outcome, A::Error> {
         match self.rule.for_kind(Kind::List) {
-            Rule::Any => read_list(&ANY_LIST, elements, self.notes),
+            // Nobody looks into it, so nothing recurses.
+            Rule::Any => IgnoredAny.visit_seq(elements).map(|_| Ok(Seen::Other)),
             Rule::List(list) => read_list(list, elements, self.notes),
             _ => IgnoredAny.visit_seq(elements).map(|_| plain()),
         }
@@ -98,8 +99,6 @@ impl<'de> Visitor<'de> for Reader<'_> {
         }
     }
 }
-
-const ANY_LIST: List = List::of(Rule::Any);
 
 impl Reader<'_> {
     #[expect(clippy::cast_precision_loss, reason = "ranges are far coarser than the digits that are lost")]
