@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// The boundary that a `multipart/form-data` content type states.
+/// The boundary that a `multipart/form-data` content type states, once.
 #[must_use]
 pub fn boundary(content_type: &[u8]) -> Option<&[u8]> {
     let kind = content_type.split(|byte| *byte == b';').next()?;
@@ -15,14 +15,20 @@ pub fn boundary(content_type: &[u8]) -> Option<&[u8]> {
         .filter_map(|parameter| parameter.trim_ascii().split_at_checked(9))
         .find_map(|(name, value)| name.eq_ignore_ascii_case(b"boundary=").then_some(value))?;
     let value = value.strip_prefix(b"\"").and_then(|rest| rest.strip_suffix(b"\"")).unwrap_or(value);
-    (1..=70).contains(&value.len()).then_some(value)
+    is_boundary(value).then_some(value)
 }
 
 /// The boundary that a form itself begins with.
 #[must_use]
 pub fn own_boundary(body: &[u8]) -> Option<&[u8]> {
     let line = &body[..memchr::memchr(b'\r', body)?];
-    line.strip_prefix(b"--").filter(|boundary| (1..=70).contains(&boundary.len()))
+    line.strip_prefix(b"--").filter(|boundary| is_boundary(boundary))
+}
+
+/// One to seventy of the characters that RFC 2046 allows, the last of them no space.
+fn is_boundary(value: &[u8]) -> bool {
+    let is_allowed = |byte: &u8| byte.is_ascii_alphanumeric() || b"'()+_,-./:=? ".contains(byte);
+    value.len() <= 70 && value.iter().all(is_allowed) && value.last().is_some_and(|last| *last != b' ')
 }
 
 /// Why a form cannot be used.
@@ -225,3 +231,22 @@ mod tests {
         }
     }
 }
+        for bad in [
+            "a\"b",
+            "a\\b",
+            "\"a\\b\"",
+            "\"a; x",
+            "\"\"",
+            "",
+            "\"a \"",
+            "a\tb",
+            "a; boundary=b",
+            "a\u{e9}",
+            &"a".repeat(71),
+        ] {
+            assert_eq!(boundary(["multipart/form-data; boundary=", bad].concat().as_bytes()), None, "{bad}");
+        }
+        assert_eq!(own_boundary(b"--a\"b\r\n"), None);
+        let longest = "'()+_,-./:=?".repeat(6)[..70].to_owned();
+        let content_type = format!("multipart/form-data; boundary={longest}");
+        assert_eq!(boundary(content_type.as_bytes()), Some(longest.as_bytes()));
