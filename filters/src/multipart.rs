@@ -1,6 +1,7 @@
 //! What stands in a multipart form? Walks its parts; they are never copied.
+//!
+//! Engine and upstream read the form again, each with its own reader. What two of them could read differently is not well-formed here.
 
-use std::borrow::Cow;
 use std::ops::Range;
 
 /// The boundary that a `multipart/form-data` content type states, once.
@@ -11,9 +12,11 @@ pub fn boundary(content_type: &[u8]) -> Option<&[u8]> {
         return None;
     }
     let parameters = content_type.split(|byte| *byte == b';').skip(1);
-    let value = parameters
-        .filter_map(|parameter| parameter.trim_ascii().split_at_checked(9))
-        .find_map(|(name, value)| name.eq_ignore_ascii_case(b"boundary=").then_some(value))?;
+    let mut values = parameters.filter_map(|parameter| {
+        let (name, value) = parameter.trim_ascii().split_at_checked(9)?;
+        name.eq_ignore_ascii_case(b"boundary=").then_some(value)
+    });
+    let value = values.next().filter(|_| values.next().is_none())?;
     let value = value.strip_prefix(b"\"").and_then(|rest| rest.strip_suffix(b"\"")).unwrap_or(value);
     is_boundary(value).then_some(value)
 }
@@ -44,9 +47,9 @@ pub enum BadForm {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part<'a> {
     /// The field it is of; none when its head names no field.
-    pub name: Option<Cow<'a, [u8]>>,
+    pub name: Option<&'a [u8]>,
     /// The name of the file it holds, where it is a file.
-    pub filename: Option<Cow<'a, [u8]>>,
+    pub filename: Option<&'a [u8]>,
     /// Where its value stands in the form.
     pub value: Range<usize>,
 }
@@ -78,8 +81,9 @@ impl<'a> Iterator for Parts<'a> {
         } else {
             return Some(Err(BadForm::Malformed));
         };
-        if self.body[at..].starts_with(b"--") {
-            return None;
+        if let Some(rest) = self.body[at..].strip_prefix(b"--") {
+            // To some readers this is the end only where its line ends too.
+            return if rest.trim_ascii().is_empty() { None } else { Some(Err(BadForm::Malformed)) };
         }
         Some(self.part(at).ok_or(BadForm::Malformed))
     }
@@ -96,7 +100,7 @@ impl<'a> Parts<'a> {
         let start = at + 2 + head_len + 4;
         let len = memchr::memmem::find(&self.body[start..], &self.closing)?;
         self.at = Some(start + len + self.closing.len());
-        let (name, filename) = disposition(&rest[..head_len]);
+        let (name, filename) = read_head(&rest[..head_len])?;
         Some(Part { name, filename, value: start..start + len })
     }
 }
@@ -109,69 +113,84 @@ pub fn field(body: &[u8], boundary: &[u8], name: &[u8]) -> Result<Option<Range<u
     let mut found = None;
     for part in parts(body, boundary) {
         let part = part?;
-        if part.name.as_deref() == Some(name) && found.replace(part.value).is_some() {
+        if part.name == Some(name) && found.replace(part.value).is_some() {
             return Err(BadForm::Repeated);
         }
     }
     Ok(found)
 }
 
-type Parameter<'a> = Option<Cow<'a, [u8]>>;
+type Parameter<'a> = Option<&'a [u8]>;
 
-/// The name and the file name of a part, by its `Content-Disposition`.
-fn disposition(head: &[u8]) -> (Parameter<'_>, Parameter<'_>) {
+/// The name and the file name of a part; none when its head is not well-formed.
+fn read_head(head: &[u8]) -> Option<(Parameter<'_>, Parameter<'_>)> {
+    let mut found = None;
+    let mut rest = Some(head);
+    while let Some(text) = rest {
+        let end = memchr::memmem::find(text, b"\r\n");
+        let line = &text[..end.unwrap_or(text.len())];
+        rest = end.map(|end| &text[end + 2..]);
+        let (name, value) = line.split_at(memchr::memchr(b':', line)?);
+        let value = value[1..].trim_ascii();
+        // This leaves no line that continues another one, and no line break but the two bytes.
+        if !is_token(name) || value.iter().any(|byte| byte.is_ascii_control() && *byte != b'\t') {
+            return None;
+        }
+        if name.eq_ignore_ascii_case(b"content-disposition") && found.replace(disposition(value)?).is_some() {
+            return None;
+        }
+        if name.eq_ignore_ascii_case(b"content-transfer-encoding") && !is_plain(value) {
+            return None;
+        }
+    }
+    Some(found.unwrap_or_default())
+}
+
+/// Letters, digits, hyphens and underscores: what names of fields and parameters are of.
+fn is_token(name: &[u8]) -> bool {
+    !name.is_empty() && name.iter().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(byte))
+}
+
+/// Encodings of a part that change nothing.
+fn is_plain(encoding: &[u8]) -> bool {
+    [&b"7bit"[..], b"8bit", b"binary"].iter().any(|plain| encoding.eq_ignore_ascii_case(plain))
+}
+
+/// What `form-data` says: the name and the file name, each once.
+fn disposition(value: &[u8]) -> Option<(Parameter<'_>, Parameter<'_>)> {
+    let (kind, mut rest) = value.split_at(memchr::memchr(b';', value).unwrap_or(value.len()));
+    if !kind.trim_ascii().eq_ignore_ascii_case(b"form-data") {
+        return None;
+    }
     let (mut name, mut filename) = (None, None);
-    for line in head.split(|byte| *byte == b'\n') {
-        let Some((field, mut rest)) = line.split_at_checked(20) else { continue };
-        if !field.eq_ignore_ascii_case(b"content-disposition:") {
-            continue;
+    while let Some(text) = rest.strip_prefix(b";") {
+        let (key, value, after) = parameter(text.trim_ascii_start())?;
+        let is_again = match key {
+            key if key.eq_ignore_ascii_case(b"name") => name.replace(value).is_some(),
+            key if key.eq_ignore_ascii_case(b"filename") => filename.replace(value).is_some(),
+            key => !is_token(key),
+        };
+        if is_again {
+            return None;
         }
-        while let Some(start) = memchr::memchr(b';', rest) {
-            let (key, value, after) = parameter(&rest[start + 1..]);
-            let place = match key {
-                key if key.eq_ignore_ascii_case(b"name") => &mut name,
-                key if key.eq_ignore_ascii_case(b"filename") => &mut filename,
-                _ => &mut None,
-            };
-            place.get_or_insert(value);
-            rest = after;
-        }
+        rest = after.trim_ascii_start();
     }
-    (name, filename)
+    rest.is_empty().then_some((name, filename))
 }
 
-/// One `key=value` and what stands behind it; a semicolon inside quotes is part of the value.
-fn parameter(text: &[u8]) -> (&[u8], Cow<'_, [u8]>, &[u8]) {
-    let Some(at) = memchr::memchr2(b'=', b';', text).filter(|at| text[*at] == b'=') else {
-        let end = memchr::memchr(b';', text).unwrap_or(text.len());
-        return (text[..end].trim_ascii(), Cow::Borrowed(b""), &text[end..]);
-    };
-    let (key, value) = (text[..at].trim_ascii(), text[at + 1..].trim_ascii_start());
-    let Some(quoted) = value.strip_prefix(b"\"") else {
-        let end = memchr::memchr(b';', value).unwrap_or(value.len());
-        return (key, Cow::Borrowed(value[..end].trim_ascii()), &value[end..]);
-    };
-    let mut end = 0;
-    let mut escaped = false;
-    while let Some(byte) = quoted.get(end).filter(|byte| **byte != b'"') {
-        // A backslash escapes a quote or itself; browsers write file names of Windows with plain ones.
-        let escape = *byte == b'\\' && matches!(quoted.get(end + 1), Some(b'"' | b'\\'));
-        escaped |= escape;
-        end += 1 + usize::from(escape);
+/// One `key=value` and what stands behind it; a semicolon inside quotes is part of the value. Readers do not agree on a backslash before a
+/// quote, so none may stand there.
+fn parameter(text: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
+    let (key, value) = text.split_at(memchr::memchr(b'=', text)?);
+    let value = &value[1..];
+    if let Some(quoted) = value.strip_prefix(b"\"") {
+        let (value, rest) = quoted.split_at(memchr::memchr(b'"', quoted)?);
+        return (!value.ends_with(b"\\")).then_some((key, value, &rest[1..]));
     }
-    let value = &quoted[..end.min(quoted.len())];
-    let value = if escaped { Cow::Owned(unescape(value)) } else { Cow::Borrowed(value) };
-    (key, value, &quoted[end.min(quoted.len())..])
-}
-
-fn unescape(value: &[u8]) -> Vec<u8> {
-    let mut plain = Vec::with_capacity(value.len());
-    let mut bytes = value.iter().copied().peekable();
-    while let Some(byte) = bytes.next() {
-        let escaped = if byte == b'\\' { bytes.next_if(|next| matches!(next, b'"' | b'\\')) } else { None };
-        plain.push(escaped.unwrap_or(byte));
-    }
-    plain
+    let (value, rest) = value.split_at(memchr::memchr(b';', value).unwrap_or(value.len()));
+    let value = value.trim_ascii_end();
+    let is_one_word = !value.iter().any(|byte| b"\"\\ \t".contains(byte));
+    is_one_word.then_some((key, value, rest))
 }
 
 #[cfg(test)]
@@ -192,10 +211,54 @@ mod tests {
 
     #[test]
     fn a_file_name_names_no_field() {
-        let head = br#"Content-Disposition: form-data; filename="a;name=model;\"b\\.wav"; name="file""#;
-        let (name, filename) = disposition(head);
-        assert_eq!(name.as_deref(), Some(&b"file"[..]));
-        assert_eq!(filename.as_deref(), Some(&br#"a;name=model;"b\.wav"#[..]));
+        let head = br#"Content-Disposition: form-data; filename="a;name=model;b\.wav"; name="file""#;
+        let (name, filename) = read_head(head).expect("well-formed");
+        assert_eq!(name, Some(&b"file"[..]));
+        assert_eq!(filename, Some(&br#"a;name=model;b\.wav"#[..]));
+        let plain = b"Content-Type: audio/wav\r\nContent-Disposition: form-data; name=file; filename=a.wav";
+        assert_eq!(read_head(plain), Some((Some(&b"file"[..]), Some(&b"a.wav"[..]))));
+        assert_eq!(read_head(b"Content-Type: text/plain"), Some((None, None)));
+    }
+
+    #[test]
+    fn what_readers_could_read_differently_is_refused() {
+        for head in [
+            "Content-Disposition: form-data; name=\"prompt\"\r\nContent-Disposition: form-data; name=\"model\"",
+            "Content-Disposition: form-data; name=\"prompt\"\r\ncontent-disposition: form-data",
+            "Content-Disposition: form-data; name=\"prompt\"; name=\"model\"",
+            "Content-Disposition: form-data; name=\"prompt\"; NAME=model",
+            "Content-Disposition: form-data; name=\"file\"; filename=\"a.wav\"; filename=\"b.wav\"",
+            "Content-Disposition: form-data; name=\"prompt\"; name*=utf-8''model",
+            "Content-Disposition: form-data; name=\"prompt\"; name*0=mod; name*1=el",
+            "Content-Disposition: form-data; name=\"prompt\"; filename*=utf-8''a.wav",
+            "Content-Disposition: form-data; name=\"prompt\"; x*=utf-8''a",
+            "Content-Disposition: form-data; name=\"prompt\"; name",
+            "Content-Disposition: form-data; name=\"prompt\"; name =\"model\"",
+            "Content-Disposition: form-data; name= \"prompt\"",
+            "Content-Disposition: form-data; name=\"prompt\"x",
+            "Content-Disposition: form-data; name=\"prompt",
+            "Content-Disposition: form-data; name=prompt\"; x=\"; name=model",
+            "Content-Disposition: form-data; x=\"\\\"; name=\"model\"",
+            "Content-Disposition: form-data; filename=\"a\\\\\"; name=\"model\"",
+            "Content-Disposition: form-data; name=pro mpt",
+            "Content-Disposition: attachment; name=\"prompt\"",
+            "Content-Disposition: form-data, name=\"prompt\"",
+            "Content-Disposition : form-data; name=\"prompt\"",
+            "Content-Disposition: form-data;\r\n name=\"prompt\"",
+            "X: y\r\n Content-Disposition: form-data; name=\"prompt\"",
+            "X: y\nContent-Disposition: form-data; name=\"prompt\"",
+            "X: y\rContent-Disposition: form-data; name=\"prompt\"",
+            "Content-Disposition: form-data; name=\"pro\0mpt\"",
+            "Content-Disposition: form-data; name=\"prompt\"\r\nContent-Transfer-Encoding: base64",
+            "Content-Disposition: form-data; name=\"prompt\"\r\nno header",
+        ] {
+            let form = ["--b\r\n", head, "\r\n\r\nvalue\r\n--b--\r\n"].concat();
+            assert_eq!(field(form.as_bytes(), b"b", b"model"), Err(BadForm::Malformed), "{head}");
+        }
+        let form = [FORM, b"--b\r\n"].concat();
+        assert_eq!(field(&form, b"b", b"model"), Err(BadForm::Malformed), "behind the end");
+        let plain = b"--b\r\nContent-Disposition: form-data; name=\"model\"\r\nContent-Transfer-Encoding: 8bit\r\n\r\nx\r\n--b--";
+        assert!(field(plain, b"b", b"model").is_ok_and(|found| found.is_some()));
     }
 
     #[test]
@@ -214,23 +277,6 @@ mod tests {
         assert_eq!(boundary(b"application/json; boundary=x"), None);
         assert_eq!(own_boundary(FORM), Some(&b"b"[..]));
         assert_eq!(own_boundary(b"{}\r\n"), None);
-    }
-
-    proptest! {
-        #[test]
-        fn arbitrary_bytes_never_panic(body in prop::collection::vec(any::<u8>(), 0..96)) {
-            let _ = field(&body, b"b", b"model");
-            let _ = boundary(&body);
-            let _ = disposition(&body);
-            let _ = own_boundary(&body);
-        }
-
-        #[test]
-        fn parameters_of_any_kind_end(text in "Content-Disposition: [;=\"a\\\\ n]{0,24}") {
-            let _ = disposition(text.as_bytes());
-        }
-    }
-}
         for bad in [
             "a\"b",
             "a\\b",
@@ -250,3 +296,20 @@ mod tests {
         let longest = "'()+_,-./:=?".repeat(6)[..70].to_owned();
         let content_type = format!("multipart/form-data; boundary={longest}");
         assert_eq!(boundary(content_type.as_bytes()), Some(longest.as_bytes()));
+    }
+
+    proptest! {
+        #[test]
+        fn arbitrary_bytes_never_panic(body in prop::collection::vec(any::<u8>(), 0..96)) {
+            let _ = field(&body, b"b", b"model");
+            let _ = boundary(&body);
+            let _ = read_head(&body);
+            let _ = own_boundary(&body);
+        }
+
+        #[test]
+        fn parameters_of_any_kind_end(text in "Content-Disposition: [;=\"a\\\\ n]{0,24}") {
+            let _ = read_head(text.as_bytes());
+        }
+    }
+}

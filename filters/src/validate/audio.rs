@@ -121,7 +121,7 @@ impl Form<'_> {
         self.counts()?;
         let mut seen = vec![false; self.fields.len()];
         for part in self.parts {
-            let name = part.name.as_deref().unwrap_or_default();
+            let name = part.name.unwrap_or_default();
             if self.is_accepted(name) {
                 continue;
             }
@@ -170,7 +170,7 @@ impl Form<'_> {
     }
 
     fn values<'s>(&'s self, field: &'s Field) -> impl Iterator<Item = &'s [u8]> {
-        let named = |part: &&Part<'_>| part.name.as_deref() == Some(field.name.as_bytes());
+        let named = |part: &&Part<'_>| part.name == Some(field.name.as_bytes());
         self.parts.iter().filter(named).map(|part| &self.body[part.value.clone()])
     }
 
@@ -200,8 +200,8 @@ impl Form<'_> {
     }
 
     fn file(&self, field: &Field) -> Result<(), Broken> {
-        let part = self.parts.iter().find(|part| part.name.as_deref() == Some(field.name.as_bytes()));
-        let format = part.and_then(|part| extension(part.filename.as_deref()?));
+        let part = self.parts.iter().find(|part| part.name == Some(field.name.as_bytes()));
+        let format = part.and_then(|part| extension(part.filename?));
         let Some((part, _)) = part.zip(format.filter(|format| FORMATS.contains(&format.as_str()))) else {
             return Err(broken(CODE, field));
         };
@@ -226,7 +226,7 @@ impl Form<'_> {
     }
 
     fn is(&self, name: &[u8], value: &[u8]) -> bool {
-        let part = self.parts.iter().find(|part| part.name.as_deref() == Some(name));
+        let part = self.parts.iter().find(|part| part.name == Some(name));
         part.is_some_and(|part| &self.body[part.value.clone()] == value)
     }
 }
