@@ -126,7 +126,10 @@ pub fn check<'a>(
     expected: &Expected,
 ) -> Result<Cow<'a, [u8]>, Failure> {
     if content == Content::Text && surface == Surface::Audio {
-        return std::str::from_utf8(body).map(|_| Cow::Borrowed(body)).map_err(|_| INVALID);
+        std::str::from_utf8(body).map_err(|_| INVALID)?;
+        // Some hosts state an error in JSON whatever was asked for.
+        let stated = Members::read(Content::Json, body).and_then(|members| stated_failure(&members));
+        return stated.map_or(Ok(Cow::Borrowed(body)), Err);
     }
     let takes_msgpack = matches!(surface, Surface::Encode | Surface::Extract | Surface::Score);
     if content == Content::Msgpack && !takes_msgpack {

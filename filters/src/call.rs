@@ -15,7 +15,7 @@ use spillway_policies::Surface;
 use std::borrow::Cow;
 use std::ops::Range;
 
-pub use details::Details;
+pub use details::{Details, Transcript};
 
 /// The format of a request body, by its content type (contract section 1.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -180,8 +180,7 @@ fn msgpack(body: &[u8], mut read: Body<'_>) -> Result<Verdict, ErrorAnswer> {
 fn form(body: &[u8], rules: &Rules<'_>) -> Result<Details, ErrorAnswer> {
     // The content type's boundary was held against this one when the model was named.
     let boundary = multipart::own_boundary(body).ok_or(MALFORMED)?;
-    let rejection = validate::check_form(body, multipart::parts(body, boundary), rules).map_err(|_| MALFORMED)?;
-    Ok(Details { rejection, ..Details::NONE })
+    validate::check_form(body, multipart::parts(body, boundary), rules).map_err(|_| MALFORMED)
 }
 
 #[cfg(test)]

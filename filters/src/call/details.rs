@@ -2,6 +2,19 @@
 
 use crate::error_answer::ErrorAnswer;
 
+/// How a transcript is written (contract section 1.5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Transcript {
+    /// JSON, with or without times.
+    Json,
+    /// Subtitles of SubRip.
+    Srt,
+    /// Plain text.
+    Text,
+    /// Subtitles of WebVTT.
+    Vtt,
+}
+
 /// What is known of a call whose body was read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Details {
@@ -25,6 +38,8 @@ pub struct Details {
     pub wants_base64: bool,
     /// Embeddings: the Unicode characters of all inputs together.
     pub input_chars: u64,
+    /// Audio: how the caller wants its transcript; none when it wants a stream, or something that nobody here reads.
+    pub transcript: Option<Transcript>,
     /// The first violation of the surface's field rules; whoever reads the details decides when it counts.
     pub rejection: Option<Box<ErrorAnswer>>,
 }
@@ -42,6 +57,7 @@ impl Details {
         logprobs: false,
         wants_base64: false,
         input_chars: 0,
+        transcript: None,
         rejection: None,
     };
 }

@@ -2,6 +2,7 @@
 
 use super::rule::UNSUPPORTED;
 use super::{Dialect, MIB, Rules};
+use crate::call::{Details, Transcript};
 use crate::error_answer::ErrorAnswer;
 use crate::multipart::{BadForm, Part, Parts};
 
@@ -98,15 +99,15 @@ const CODE: &str = "invalid_request";
 /// What is left to say when a form breaks one rule.
 type Broken = Box<ErrorAnswer>;
 
-/// The first violation of a form, or none.
+/// What a form asks for, and its first violation.
 ///
 /// # Errors
 /// The form is not well-formed.
-pub(crate) fn check(body: &[u8], parts: Parts<'_>, rules: &Rules<'_>) -> Result<Option<Broken>, BadForm> {
+pub(crate) fn check(body: &[u8], parts: Parts<'_>, rules: &Rules<'_>) -> Result<Details, BadForm> {
     // One more than are taken tells that there are too many.
     let parts = parts.take(MOST_PARTS + 1).collect::<Result<Vec<_>, _>>()?;
     let form = Form { body, parts: &parts, rules, fields: if rules.dialect == Dialect::Sie { SIE } else { OPENAI } };
-    Ok(form.check().err())
+    Ok(Details { transcript: form.transcript(), rejection: form.check().err(), ..Details::NONE })
 }
 
 struct Form<'f> {
@@ -169,13 +170,13 @@ impl Form<'_> {
         Ok(())
     }
 
-    fn values<'s>(&'s self, field: &'s Field) -> impl Iterator<Item = &'s [u8]> {
-        let named = |part: &&Part<'_>| part.name == Some(field.name.as_bytes());
+    fn values<'s>(&'s self, name: &'s str) -> impl Iterator<Item = &'s [u8]> {
+        let named = |part: &&Part<'_>| part.name == Some(name.as_bytes());
         self.parts.iter().filter(named).map(|part| &self.body[part.value.clone()])
     }
 
     fn field(&self, field: &Field) -> Result<(), Broken> {
-        let first = self.values(field).next();
+        let first = self.values(field.name).next();
         let fits = match (&field.rule, first) {
             (Rule::File, _) => return self.file(field),
             (Rule::Model, value) => value.is_some_and(|name| self.names_a_model(name)),
@@ -183,7 +184,8 @@ impl Form<'_> {
             (Rule::Any | Rule::ManyAny, Some(text)) => std::str::from_utf8(text).is_ok(),
             (Rule::Filled, Some(text)) => std::str::from_utf8(text).is_ok_and(|text| !text.trim().is_empty()),
             (Rule::Many(words), Some(_)) => {
-                self.values(field).all(|value| is_word(words, value)) && self.is(b"response_format", b"verbose_json")
+                self.values(field.name).all(|value| is_word(words, value))
+                    && self.is(b"response_format", b"verbose_json")
             }
             (Rule::Unit, Some(text)) => std::str::from_utf8(text)
                 .is_ok_and(|text| text.trim().parse::<f64>().is_ok_and(|number| (0.0..=1.0).contains(&number))),
@@ -197,6 +199,21 @@ impl Form<'_> {
             }
         };
         if fits { Ok(()) } else { Err(broken(CODE, field)) }
+    }
+
+    /// How the transcript is written; an operator may accept what nobody here reads.
+    fn transcript(&self) -> Option<Transcript> {
+        if self.values("stream").any(|word| word != b"false") {
+            return None;
+        }
+        let mut formats = self.values("response_format");
+        match (formats.next(), formats.next()) {
+            (None | Some(b"json" | b"verbose_json"), None) => Some(Transcript::Json),
+            (Some(b"srt"), None) => Some(Transcript::Srt),
+            (Some(b"text"), None) => Some(Transcript::Text),
+            (Some(b"vtt"), None) => Some(Transcript::Vtt),
+            _ => None,
+        }
     }
 
     fn file(&self, field: &Field) -> Result<(), Broken> {
@@ -270,7 +287,7 @@ mod tests {
     fn verdict(rules: &Rules<'_>, parts: &[String]) -> Option<(&'static str, String)> {
         let form = [parts.concat(), "--b--\r\n".into()].concat();
         let verdict = check(form.as_bytes(), multipart::parts(form.as_bytes(), b"b"), rules).expect("well-formed");
-        verdict.map(|answer| (answer.code, answer.param.unwrap_or_default().into_owned()))
+        verdict.rejection.map(|answer| (answer.code, answer.param.unwrap_or_default().into_owned()))
     }
 
     #[test]
@@ -298,6 +315,30 @@ mod tests {
         assert_eq!(verdict(&RULES, &[model.clone(), file("a.aiff")]), Some((CODE, "file".into())));
         assert_eq!(verdict(&RULES, &[model.clone(), file(".wav")]), Some((CODE, "file".into())));
         assert_eq!(verdict(&RULES, &[model, text("file", "x")]), Some((CODE, "file".into())));
+    }
+
+    #[test]
+    fn the_form_of_the_transcript_is_noted() {
+        let noted = |extra: &[(&str, &str)]| {
+            let extra = extra.iter().map(|(name, value)| text(name, value)).collect::<String>();
+            let form = [file("a.wav"), text("model", "w"), extra, "--b--".into()].concat();
+            let rules = Rules { dialect: Dialect::Openai, accept: &["response_format".to_owned()], ..RULES };
+            check(form.as_bytes(), multipart::parts(form.as_bytes(), b"b"), &rules).expect("well-formed").transcript
+        };
+        assert_eq!(noted(&[]), Some(Transcript::Json));
+        for (word, wanted) in [
+            ("json", Some(Transcript::Json)),
+            ("verbose_json", Some(Transcript::Json)),
+            ("text", Some(Transcript::Text)),
+            ("srt", Some(Transcript::Srt)),
+            ("vtt", Some(Transcript::Vtt)),
+            ("diarized_json", None),
+            ("xml", None),
+        ] {
+            assert_eq!(noted(&[("response_format", word), ("stream", "false")]), wanted, "{word}");
+        }
+        assert_eq!(noted(&[("stream", "true")]), None);
+        assert_eq!(noted(&[("response_format", "json"), ("response_format", "text")]), None);
     }
 
     #[test]

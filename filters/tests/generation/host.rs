@@ -84,6 +84,12 @@ impl Host {
 
     /// Puts a JSON call to it.
     pub(crate) fn ask(&self, surface: Surface, body: &[u8]) -> Result<Asked, Failure> {
+        self.ask_as(surface, "application/json", body)
+    }
+
+    /// Puts a call of any content type to it.
+    pub(crate) fn ask_as(&self, surface: Surface, content_type: &str, body: &[u8]) -> Result<Asked, Failure> {
+        let format = Format::of(surface, content_type.as_bytes());
         let remote = Remote {
             upstream: Arc::new(self.upstream.clone()),
             model: self.model.clone(),
@@ -91,14 +97,14 @@ impl Host {
             onboarding: self.onboarding.clone(),
         };
         let plan = Plan { remote: &remote, tasks: &self.tasks, trigger: None, surface };
-        let mut details = call::inspect(surface, Format::Json, body, &rules(surface)).expect("a well-formed call");
+        let mut details = call::inspect(surface, format, body, &rules(surface)).expect("a well-formed call");
         details.rejection = None;
-        let model_span = call::named(Format::Json, b"", body).ok().map(|named| named.span);
+        let model_span = call::named(format, content_type.as_bytes(), body).ok().map(|named| named.span);
         let caller = Caller {
             surface,
             dialect: self.dialect,
-            format: Format::Json,
-            content_type: b"application/json",
+            format,
+            content_type: content_type.as_bytes(),
             reads: Content::Json,
             body,
             model: "org/m",

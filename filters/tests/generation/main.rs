@@ -8,4 +8,5 @@ mod properties;
 mod responses;
 mod shapes;
 mod streams;
+mod transcripts;
 mod verbatim;
