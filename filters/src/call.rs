@@ -123,7 +123,9 @@ pub fn inspect(surface: Surface, format: Format, body: &[u8], rules: &Rules<'_>)
         _ => {}
     }
     let mut details = notes.details;
-    details.choices = details.choices.filter(|_| !notes.many_prompts);
+    if surface == Surface::Completions {
+        details.choices = details.choices.zip(details.prompts).and_then(|(each, prompts)| each.checked_mul(prompts));
+    }
     details.stream &= surface.may_stream();
     details.rejection = sheet.too_large(body.len()).or(rejection);
     Ok(details)
@@ -253,10 +255,29 @@ mod tests {
         assert!(details.rejection.is_some());
         assert_eq!(read(Surface::Embeddings, r#"{"model":"m","input":[1,2,3]}"#).input_chars, 0);
         assert_eq!(read(Surface::Completions, r#"{"prompt":["a","b"],"n":2}"#).choices, None);
-        let body = br#"{"model":"m","prompt":[1,2,3],"n":2}"#;
-        assert_eq!(inspect(Surface::Completions, Format::Json, body, &OPENAI).expect("valid").choices, Some(2));
         let plain = read(Surface::Chat, r#"{"max_tokens":16,"max_completion_tokens":8}"#);
         assert_eq!((plain.output_cap, plain.choices), (Some(8), Some(1)));
+    }
+
+    #[test]
+    fn every_prompt_gets_its_own_choices() {
+        for (prompt, prompts) in [
+            (r#""a""#, Some(1)),
+            (r#"["a"]"#, Some(1)),
+            (r#"["a","b","c"]"#, Some(3)),
+            ("[1,2,3]", Some(1)),
+            ("[[1,2],[3],[]]", Some(3)),
+            ("[]", None),
+            (r#"["a",[1]]"#, None),
+            (r#"[1,"a"]"#, None),
+            ("null", None),
+        ] {
+            for (n, each) in [("", 1), (r#","n":null"#, 1), (r#","n":2"#, 2)] {
+                let body = format!(r#"{{"model":"m"{n},"prompt":{prompt}}}"#);
+                let read = inspect(Surface::Completions, Format::Json, body.as_bytes(), &OPENAI).expect("well-formed");
+                assert_eq!((read.prompts, read.choices), (prompts, prompts.map(|prompts| prompts * each)), "{body}");
+            }
+        }
     }
 
     #[test]

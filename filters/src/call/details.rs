@@ -26,7 +26,9 @@ pub struct Details {
     pub include_reasoning: bool,
     /// The caller wants usage at the end of its stream.
     pub include_usage: bool,
-    /// Chat and completions: how many choices the caller wants.
+    /// Completions: how many prompts the call has, when that is known.
+    pub prompts: Option<usize>,
+    /// Chat and completions: how many choices the caller wants, over all prompts.
     pub choices: Option<usize>,
     /// Generation: the caller's own cap on tokens of one answer.
     pub output_cap: Option<u64>,
@@ -51,6 +53,7 @@ impl Details {
         profile: None,
         include_reasoning: false,
         include_usage: false,
+        prompts: None,
         choices: None,
         output_cap: None,
         top_n: None,

@@ -24,8 +24,6 @@ pub(crate) struct Notes {
     pub(crate) strict: bool,
     /// The response format's schema has a keyword that nobody can verify.
     pub(crate) unverifiable: bool,
-    /// Several prompts in one call: each gets as many answers as were asked for.
-    pub(crate) many_prompts: bool,
     /// Generate: the least tokens that the caller's options ask for.
     pub(crate) least_tokens: Option<i64>,
     /// The text that was read last of those that are kept.
@@ -51,9 +49,6 @@ impl Notes {
             Note::LeastTokens => self.least_tokens = seen.whole(),
             Note::Strict => self.strict = seen == Seen::Flag(true),
             Note::JsonSchema => self.json_schema = matches!(seen, Seen::Text { word: Some(0), .. }),
-            Note::Prompts => {
-                self.many_prompts = matches!(seen, Seen::Other | Seen::List { len: 2.., tokens: false, .. });
-            }
             Note::Unverifiable => self.unverifiable = matches!(seen, Seen::Tree { unverifiable: true, .. }),
             _ => self.detail(note, seen),
         }
@@ -72,6 +67,7 @@ impl Notes {
                 let cap = seen.whole().and_then(|cap| u64::try_from(cap).ok());
                 details.output_cap = [details.output_cap, cap].into_iter().flatten().min();
             }
+            Note::Prompts => details.prompts = prompts(seen),
             Note::TopN => details.top_n = count(seen),
             _ => {}
         }
@@ -86,6 +82,15 @@ impl Notes {
 
 fn count(seen: Seen) -> Option<usize> {
     seen.whole().and_then(|number| usize::try_from(number).ok())
+}
+
+/// One text or list of token ids is one prompt, and of either there may be several.
+fn prompts(seen: Seen) -> Option<usize> {
+    match seen {
+        Seen::Text { .. } | Seen::List { tokens: true, texts: 0, .. } => Some(1),
+        Seen::List { len: len @ 1.., texts, tokens: false, .. } if texts == 0 || texts == len => Some(len as usize),
+        _ => None,
+    }
 }
 
 /// The characters of a text, or of the texts of a list.

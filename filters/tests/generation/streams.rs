@@ -97,6 +97,19 @@ fn a_completion_is_streamed_as_an_onboarded_chat() {
 }
 
 #[test]
+fn a_stream_is_whole_when_every_prompt_was_answered() {
+    let host = Host::openai(&[Endpoint::Completions]);
+    let call = json!({"model": "org/m", "prompt": ["a", "b"], "stream": true});
+    let ends = |count: usize| {
+        let piece = |index| json!({"choices": [{"index": index, "text": "a", "finish_reason": "stop"}]}).to_string();
+        let mut events: Vec<_> = (0..count).map(piece).collect();
+        events.extend([USAGE.to_owned(), "[DONE]".to_owned()]);
+        told(&host, Surface::Completions, &call, &events).1.is_ok()
+    };
+    assert_eq!([1, 2, 3].map(ends), [false, true, false]);
+}
+
+#[test]
 fn a_strict_schema_is_held_against_a_stream_at_its_end() {
     let host = hiding(Host::openai(&[Endpoint::Chat]));
     let format =

@@ -1,6 +1,6 @@
 //! Generation in the caller's own protocol.
 
-use crate::host::{Host, body, chat, completion, read, text};
+use crate::host::{Host, INVALID, UNTRANSLATABLE, body, chat, completion, read, text};
 use serde_json::{Value, json};
 use spillway_filters::edit::Piece;
 use spillway_policies::Surface;
@@ -107,4 +107,41 @@ fn log_probabilities_come_back_to_who_asked_for_them() {
     let call = |logprobs: Value| json!({"model": "org/m", "prompt": "q", "logprobs": logprobs});
     assert_eq!(told(Surface::Completions, &call(json!(0)), &answer)["tokens"][0], "a");
     assert_eq!(told(Surface::Completions, &call(Value::Null), &answer), Value::Null);
+}
+
+#[test]
+fn every_prompt_is_answered_as_often_as_was_asked() {
+    let completions = |count: usize, prompt_tokens: usize| {
+        let mut answer = completion("a", "stop");
+        let choice = answer["choices"][0].clone();
+        let placed = |index: usize| {
+            let mut choice = choice.clone();
+            choice["index"] = json!(index);
+            choice
+        };
+        answer["choices"] = (0..count).map(placed).collect();
+        answer["usage"] = json!({"prompt_tokens": prompt_tokens, "completion_tokens": 4});
+        answer
+    };
+    for (prompt, n, wanted) in [
+        (json!(["a", "b", "c"]), 1, 3),
+        (json!(["a", "b"]), 2, 4),
+        (json!([[1, 2], [3]]), 1, 2),
+        (json!([1, 2, 3]), 2, 2),
+        (json!("a"), 1, 1),
+    ] {
+        let call = text(&json!({"model": "org/m", "prompt": prompt, "n": n}));
+        let asked = openai().ask(Surface::Completions, &call).expect("it can be asked");
+        for count in 1..6 {
+            let answer = read(&asked, &completions(count, 3));
+            let told = answer.map(|answer| answer["choices"].as_array().map(Vec::len));
+            assert_eq!(told, if count == wanted { Ok(Some(wanted)) } else { Err(INVALID) }, "{prompt} {n} {count}");
+        }
+    }
+    let call = text(&json!({"model": "org/m", "prompt": ["a", "b"]}));
+    let asked = openai().ask(Surface::Completions, &call).expect("it can be asked");
+    assert!(read(&asked, &completions(2, 1990)).is_ok(), "a context for each prompt");
+    assert!(read(&asked, &completions(2, 2001)).is_err());
+    let many = text(&json!({"model": "org/m", "prompt": ["a", "b"], "n": 65}));
+    assert_eq!(openai().ask(Surface::Completions, &many).map(drop), Err(UNTRANSLATABLE));
 }

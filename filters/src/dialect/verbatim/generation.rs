@@ -1,19 +1,27 @@
 //! How does a generation call go to an upstream that has its surface? With the upstream's name for the model, usage asked for, the
 //! output capped, and without what is SIE's own where the host is not a SIE (contract section 6).
 
+use crate::answer::MAX_CHOICES;
 use crate::dialect::finished::Finishing;
 use crate::dialect::host::Reader;
-use crate::dialect::{self, Asked, Caller, NOT_REPLAYABLE, Reading, Whole, host};
+use crate::dialect::{self, Asked, Caller, NOT_REPLAYABLE, Reading, UNTRANSLATABLE, Whole, host};
 use crate::edit::{self, Outgoing, Piece};
 use spillway_policies::verdict::Plan;
 use spillway_policies::{Failure, Surface};
 
 pub(super) fn ask(caller: Caller<'_>, plan: &Plan<'_>, is_openai: bool) -> Result<Asked, Failure> {
     let (surface, stream) = (caller.surface, caller.details.stream);
+    if caller.details.choices.is_some_and(|choices| choices > MAX_CHOICES) {
+        // No answer with so many is read.
+        return Err(UNTRANSLATABLE);
+    }
     let call = Outgoing::read(caller.body).map_err(|_| NOT_REPLAYABLE)?;
     let finishing = Finishing::of(&call, &caller, plan, surface)?;
     let body = body(call, &caller, plan, is_openai)?;
-    let expected = dialect::expected(caller, plan);
+    let prompts = caller.details.prompts.and_then(|prompts| u32::try_from(prompts).ok()).unwrap_or(1);
+    let mut expected = dialect::expected(caller, plan);
+    // Usage is that of all prompts, each with a context of its own.
+    expected.context = expected.context.map(|context| context.saturating_mul(prompts));
     let reading = if stream {
         finishing.stream(surface, surface, &expected)
     } else {
