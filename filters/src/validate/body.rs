@@ -42,7 +42,8 @@ impl<'de> Visitor<'de> for &mut Body<'_> {
         let Body { sheet, rules, ref mut notes, .. } = *self;
         **notes = begin(self.surface, self.format, rules);
         let table = sheet.table;
-        let (mut fields, mut elsewhere) = (Fields::new(table), Fields::new(&HINTS));
+        let hints = elsewhere(self.surface);
+        let (mut fields, mut elsewhere) = (Fields::new(table), Fields::new(hints));
         while let Some(name) = members.next_key_seed(KeyText)? {
             let Some(name) = name else {
                 fields.nameless();
@@ -60,10 +61,10 @@ impl<'de> Visitor<'de> for &mut Body<'_> {
                     if !accepted {
                         fields.unknown(&name);
                     }
-                    match find(ELSEWHERE, &name) {
+                    match find(hints.fields, &name) {
                         Some(at) if elsewhere.has(at) => return Err(A::Error::custom(TWICE)),
                         Some(at) => {
-                            let outcome = members.next_value_seed(Reader { rule: &ELSEWHERE[at].rule, notes })?;
+                            let outcome = members.next_value_seed(Reader { rule: &hints.fields[at].rule, notes })?;
                             elsewhere.put_accepted(at, outcome, notes);
                         }
                         None => drop(members.next_value::<IgnoredAny>()?),
@@ -94,13 +95,17 @@ fn find(fields: &[Field], name: &str) -> Option<usize> {
 }
 
 /// Fields that say something also where a surface does not list them: an operator may accept them, and a profile is honoured
-/// wherever it is named (product section 3).
-static ELSEWHERE: &[Field] = &[
+/// wherever it is named (product section 3). Encode and extract have their options in `params` and nowhere else (contract section 1.3).
+const fn elsewhere(surface: Surface) -> &'static Table {
+    if matches!(surface, Surface::Encode | Surface::Extract) { &NOTHING } else { &HINTS }
+}
+
+static NOTHING: Table = Table::of(&[]);
+
+static HINTS: Table = Table::of(&[
     field!("include_reasoning", Rule::Flag, "true or false").noted(Note::IncludeReasoning),
     field!("options", Rule::OneOf(&[Rule::Object(&OPTIONS)]), "an object"),
-];
-
-static HINTS: Table = Table::of(ELSEWHERE);
+]);
 
 /// A profile's name, kept.
 pub(super) const PROFILE: Field =

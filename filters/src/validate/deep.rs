@@ -78,7 +78,9 @@ fn msgpack(way: &[Step], value: &[u8]) -> Vec<u8> {
 
 /// Tries every field of a surface.
 fn try_all(surface: Surface, dialect: Dialect, deep: &[(Vec<u8>, Vec<u8>)]) -> usize {
-    let Some(sheet) = sheet(surface, dialect) else { return 0 };
+    // Native surfaces have one sheet for both.
+    let sheet = sheet(surface, dialect).filter(|_| dialect == Dialect::Sie || !surface.is_native());
+    let Some(sheet) = sheet else { return 0 };
     let rules = Rules { dialect, accept: &[], dense_dim: None, max_output_tokens: None };
     let ways = ways(sheet.table);
     for way in &ways {

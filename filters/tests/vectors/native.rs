@@ -3,7 +3,7 @@
 use crate::host::{Call, Host, INVALID, answer, bodies, body, bytes, most_bytes, msgpack, read, text};
 use serde_json::{Value, json};
 use spillway_filters::answer::Content;
-use spillway_filters::call::Format;
+use spillway_filters::call::{self, Format};
 use spillway_filters::edit::Piece;
 use spillway_policies::{Cause, Class, Failure, Surface};
 
@@ -43,6 +43,25 @@ fn params_are_left_out_where_there_are_none() {
         let asked = Host::sie().ask_json(Surface::Encode, &call).expect("it can be asked");
         assert_eq!(body(&asked, &text(&call)), json!({"items": [{"text": "a"}]}));
     }
+}
+
+#[test]
+fn options_beside_the_params_say_nothing() {
+    for surface in [Surface::Encode, Surface::Extract] {
+        for options in [json!({"profile": "remote"}), json!({"profile": 5}), json!("x")] {
+            let call = json!({"items": [{"text": "a"}], "options": options});
+            for format in [Format::Json, Format::Msgpack] {
+                let held = if format == Format::Msgpack { msgpack(&call) } else { text(&call) };
+                let details = call::inspect(surface, format, &held, &Host::RULES).expect("well-formed");
+                assert_eq!((details.profile, details.rejection), (None, None), "{surface:?} {options}");
+                let asked = Host::sie().ask(&Call { format, ..Call::json(surface, &held) }).expect("it can be asked");
+                assert_eq!(body(&asked, &held), json!({"items": [{"text": "a"}]}), "{surface:?} {options}");
+            }
+        }
+    }
+    let call = json!({"query": {"text": "q"}, "items": [{"text": "a"}], "options": {"profile": "remote"}});
+    let details = call::inspect(Surface::Score, Format::Json, &text(&call), &Host::RULES).expect("well-formed");
+    assert_eq!(details.profile.as_deref(), Some("remote"), "score has no params");
 }
 
 #[test]
