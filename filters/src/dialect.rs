@@ -190,6 +190,10 @@ pub fn ask(caller: Caller<'_>, plan: &Plan<'_>) -> Result<Asked, Failure> {
     if caller.details.rejection.is_some() {
         return Err(UNACCEPTED);
     }
+    if caller.surface == Surface::Responses && caller.details.stream {
+        // No upstream streams them (contract section 1.5).
+        return Err(UNTRANSLATABLE);
+    }
     let surface = if responses::is_raw(&caller, plan) {
         Surface::Completions
     } else {

@@ -167,12 +167,7 @@ impl EventStream {
 }
 
 /// Appends an event as it goes on the wire: LF line ends, one `data` field per line of data.
-pub fn write_event(name: Option<&[u8]>, data: &[u8], out: &mut Vec<u8>) {
-    if let Some(name) = name {
-        out.extend_from_slice(b"event: ");
-        out.extend_from_slice(&without_line_ends(name));
-        out.push(b'\n');
-    }
+pub fn write_event(data: &[u8], out: &mut Vec<u8>) {
     for line in data.split(|byte| *byte == b'\n') {
         out.extend_from_slice(b"data: ");
         out.extend_from_slice(&without_line_ends(line));

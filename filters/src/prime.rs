@@ -7,9 +7,11 @@
 use crate::answer::{Fields, finish};
 use crate::event_stream::Event;
 use crate::stream::chunk::Chunk;
+use crate::stream::filled::Filled;
 use crate::stream::native::Piece;
-use crate::stream::responses::{Lifecycle, Step};
+use crate::upstream_status::loose::Text;
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use spillway_policies::Surface;
 
 /// How far a stream has come, the lesser first.
@@ -47,7 +49,7 @@ fn object_tells_nothing(surface: Surface, name: Option<&[u8]>, data: &[u8]) -> O
         }
         Surface::Responses => {
             let event: Lifecycle<'_> = read(data)?;
-            Some(matches!(event.step(name), Step::Other))
+            Some(event.tells_nothing(name))
         }
         // Only four surfaces stream; any other is read as chat.
         Surface::Audio
@@ -65,6 +67,26 @@ fn object_tells_nothing(surface: Surface, name: Option<&[u8]>, data: &[u8]) -> O
                 });
             Some(chunk.failure().is_none() && !tells)
         }
+    }
+}
+
+/// An event of responses. Its `type` says what it is; where that is missing, the event's name does.
+#[derive(Deserialize)]
+struct Lifecycle<'a> {
+    #[serde(borrow, default, rename = "type")]
+    kind: Option<Text<'a>>,
+    #[serde(default)]
+    delta: Filled,
+    #[serde(default)]
+    error: Option<IgnoredAny>,
+}
+
+impl Lifecycle<'_> {
+    fn tells_nothing(&self, name: Option<&[u8]>) -> bool {
+        let kind = self.kind.as_ref().map(|kind| kind.0.as_bytes()).or(name).unwrap_or_default();
+        let ends = ["error", "response.cancelled", "response.completed", "response.failed", "response.incomplete"];
+        let is_content = kind.ends_with(b".delta") && self.delta.0;
+        self.error.is_none() && !is_content && !ends.iter().any(|end| end.as_bytes() == kind)
     }
 }
 

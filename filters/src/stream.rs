@@ -5,11 +5,10 @@ mod choice;
 mod choices;
 pub(crate) mod chunk;
 mod events;
-mod filled;
+pub(crate) mod filled;
 mod json;
 mod logprobs;
 pub(crate) mod native;
-pub(crate) mod responses;
 
 pub use crate::marks::Marks;
 
@@ -20,7 +19,6 @@ use crate::stream_error::{self, Position};
 use crate::strict::Watch;
 use choices::Choices;
 use native::Native;
-use responses::Responses;
 use spillway_policies::{Cause, Class, Failure, Surface};
 use std::fmt;
 
@@ -55,7 +53,6 @@ enum State {
 enum Way {
     Choices(Box<Choices>),
     Native(Box<Native>),
-    Responses(Responses),
 }
 
 impl Stream {
@@ -65,8 +62,7 @@ impl Stream {
     pub fn new(caller: Surface, upstream: Surface, expected: &Expected) -> Self {
         let way = match upstream {
             Surface::Generate => Way::Native(Box::new(Native::new(expected))),
-            Surface::Responses => Way::Responses(Responses::new(&expected.shown)),
-            // Only four surfaces stream; any other is read as chat.
+            // Only three surfaces stream; any other is read as chat.
             Surface::Audio
             | Surface::Chat
             | Surface::Completions
@@ -74,18 +70,18 @@ impl Stream {
             | Surface::Encode
             | Surface::Extract
             | Surface::Rerank
+            | Surface::Responses
             | Surface::Score => Way::Choices(Box::new(Choices::new(caller, upstream, expected))),
         };
         Self { caller, events: EventStream::new(MOST_EVENT_BYTES), way, state: State::Held }
     }
 
-    /// Has the text of every choice read for these marks; before anything is fed. Responses come from a SIE, which hides its own.
+    /// Has the text of every choice read for these marks; before anything is fed.
     #[must_use]
     pub fn marked(mut self, marks: Marks) -> Self {
         match &mut self.way {
             Way::Choices(choices) => choices.mark(marks),
             Way::Native(native) => native.mark(marks),
-            Way::Responses(_) => {}
         }
         self
     }
@@ -195,7 +191,6 @@ impl Stream {
             Some(b'{') => match &mut self.way {
                 Way::Choices(choices) => choices.event(data, committed, out),
                 Way::Native(native) => native.event(data, committed, out),
-                Way::Responses(responses) => responses.event(event, data, out),
             },
             _ if data == b"[DONE]" => {
                 if let Way::Choices(choices) = &mut self.way {
@@ -215,9 +210,7 @@ impl Stream {
     /// The stream is whole: it ends as a local one would.
     fn finish(&mut self, out: &mut Vec<u8>) {
         self.state = State::Done;
-        if self.caller != Surface::Responses {
-            events::write_done(out);
-        }
+        events::write_done(out);
     }
 }
 
@@ -230,7 +223,6 @@ impl Way {
         match self {
             Self::Choices(_) => false,
             Self::Native(native) => native.is_whole(),
-            Self::Responses(responses) => responses.is_whole(),
         }
     }
 
@@ -238,7 +230,6 @@ impl Way {
         match self {
             Self::Choices(choices) => choices.is_whole(),
             Self::Native(native) => native.is_whole(),
-            Self::Responses(responses) => responses.is_whole(),
         }
     }
 
@@ -246,7 +237,6 @@ impl Way {
         match self {
             Self::Choices(choices) => choices.position(),
             Self::Native(native) => native.position(),
-            Self::Responses(responses) => responses.position(),
         }
     }
 }

@@ -17,7 +17,7 @@ const MESSAGE: &str =
 pub struct Position<'a> {
     /// The id that the events before had; generate only.
     pub request_id: Option<&'a str>,
-    /// The sequence number of the next event; generate and responses only.
+    /// The sequence number of the next event; generate only.
     pub next_seq: u64,
 }
 
@@ -35,33 +35,24 @@ pub fn render(surface: Surface, failure: &Failure, position: &Position<'_>) -> V
                 finish_reason: "error",
                 error: TerminalError { code: generation_code(failure), message: MESSAGE },
             };
-            write_event(None, &json(&terminal), &mut out);
-            write_event(None, b"[DONE]", &mut out);
+            write_event(&json(&terminal), &mut out);
+            write_event(b"[DONE]", &mut out);
         }
-        Surface::Responses => {
-            let error = ResponsesError {
-                kind: "error",
-                code: generation_code(failure),
-                message: MESSAGE,
-                param: None,
-                sequence_number: position.next_seq,
-            };
-            write_event(Some(b"error"), &json(&error), &mut out);
-        }
-        Surface::Completions => write_event(None, &openai("server_error", generation_code(failure), MESSAGE), &mut out),
+        Surface::Completions => write_event(&openai("server_error", generation_code(failure), MESSAGE), &mut out),
         Surface::Audio
         | Surface::Chat
         | Surface::Embeddings
         | Surface::Encode
         | Surface::Extract
         | Surface::Rerank
+        | Surface::Responses
         | Surface::Score => {
             let (kind, code) = if failure.class == Class::Unparsable {
                 ("server_error", OUTPUT_PARSE_ERROR)
             } else {
                 ("upstream_error", "upstream_error")
             };
-            write_event(None, &openai(kind, code, said(failure)), &mut out);
+            write_event(&openai(kind, code, said(failure)), &mut out);
         }
     }
     out
@@ -114,16 +105,6 @@ struct OpenAiError {
     kind: &'static str,
     param: Option<&'static str>,
     code: &'static str,
-}
-
-#[derive(Serialize)]
-struct ResponsesError {
-    #[serde(rename = "type")]
-    kind: &'static str,
-    code: &'static str,
-    message: &'static str,
-    param: Option<&'static str>,
-    sequence_number: u64,
 }
 
 #[derive(Serialize)]

@@ -46,7 +46,7 @@ pub(super) fn ask(caller: Caller<'_>, plan: &Plan<'_>, surface: Surface) -> Resu
     call.drop_empty();
     let is_known = call.iter().all(|(name, _)| SAME.contains(&name) || OWN.contains(&name));
     let is_profile_alone = call.value("options").is_none_or(super::is_profile_alone);
-    if caller.details.stream || !is_known || !is_profile_alone {
+    if !is_known || !is_profile_alone {
         return Err(UNTRANSLATABLE);
     }
     let finishing = Finishing::of(&call, &caller, plan, surface)?;

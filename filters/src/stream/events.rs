@@ -87,5 +87,5 @@ const MAX_ID_BYTES: usize = 256;
 
 /// Appends what ends every stream of chat, completions and generate.
 pub(super) fn write_done(out: &mut Vec<u8>) {
-    write_event(None, b"[DONE]", out);
+    write_event(b"[DONE]", out);
 }

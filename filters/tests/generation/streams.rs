@@ -1,6 +1,6 @@
 //! Streams of generation in another protocol, and of text that is looked into.
 
-use crate::host::{Host, text};
+use crate::host::{Host, UNTRANSLATABLE, text};
 use serde_json::{Value, json};
 use spillway_filters::dialect::Reading;
 use spillway_policies::upstream::Endpoint;
@@ -128,4 +128,12 @@ fn a_strict_schema_is_held_against_a_stream_at_its_end() {
 fn what_is_asked_may_go_to_another_thread() {
     const fn sends<T: Send>() {}
     sends::<spillway_filters::dialect::Asked>();
+}
+
+#[test]
+fn no_upstream_streams_responses() {
+    let call = text(&json!({"model": "org/m", "input": "q", "stream": true}));
+    for host in [Host::sie(), Host::openai(&[Endpoint::Chat, Endpoint::Completions])] {
+        assert_eq!(host.ask(Surface::Responses, &call).err(), Some(UNTRANSLATABLE));
+    }
 }

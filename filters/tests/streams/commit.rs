@@ -190,7 +190,7 @@ fn nothing_is_read_or_written_behind_the_end() {
 
 #[test]
 fn a_failure_is_told_once_and_last() {
-    for surface in [Surface::Chat, Surface::Completions, Surface::Generate, Surface::Responses] {
+    for surface in [Surface::Chat, Surface::Completions, Surface::Generate] {
         let mut stream = Stream::new(surface, surface, &expected());
         let mut out = Vec::new();
         assert_eq!(stream.feed(b"data: {\n\n", &mut out), Err(BROKEN));
@@ -237,6 +237,12 @@ fn the_engines_own_stream_is_held_while_it_tells_nothing() {
         (Surface::Generate, r#"{"done":false,"error":{"code":"QUEUE_FULL"}}"#, false),
         (Surface::Responses, r#"{"type":"response.created"}"#, true),
         (Surface::Responses, r#"{"type":"response.output_text.delta","delta":"h"}"#, false),
+        (Surface::Responses, r#"{"type":"response.output_text.delta","delta":""}"#, true),
+        (Surface::Responses, r#"{"type":"response.in_progress","response":{},"error":null}"#, true),
+        (Surface::Responses, r#"{"type":"response.completed"}"#, false),
+        (Surface::Responses, r#"{"type":"response.failed"}"#, false),
+        (Surface::Responses, r#"{"error":{}}"#, false),
+        (Surface::Responses, r#"{"type":"a","type":"b"}"#, false),
         (Surface::Responses, r#"{"type":"error"}"#, false),
     ] {
         let event = Event { name: None, data: event.into() };

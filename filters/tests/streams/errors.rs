@@ -48,8 +48,6 @@ fn an_error_in_a_stream_is_what_it_states() {
                 Surface::Generate,
                 format!(r#"{{"text_delta":"","done":true,"finish_reason":"error","usage":null,"error":{error}}}"#),
             ),
-            (Surface::Responses, format!(r#"{{"type":"error","error":{error}}}"#)),
-            (Surface::Responses, format!(r#"{{"type":"response.failed","response":{{"error":{error}}}}}"#)),
         ] {
             assert_eq!(first(surface, &expected(), &event).0, Err(wanted), "{event}");
         }
@@ -60,7 +58,7 @@ fn an_error_in_a_stream_is_what_it_states() {
 
 #[test]
 fn a_plain_error_is_called_an_inference_error() {
-    for surface in [Surface::Chat, Surface::Completions, Surface::Responses] {
+    for surface in [Surface::Chat, Surface::Completions] {
         let event = r#"{"error":{"message":"x","type":"server_error","code":"server_error"}}"#;
         let failure = first(surface, &expected(), event).0.expect_err("it failed");
         assert_eq!(failure.code(surface), SieCode::InferenceError);
@@ -73,10 +71,6 @@ fn role_then_error_never_commits() {
     let error = r#"{"error":{"message":"x","type":"server_error"}}"#;
     assert_eq!(read((Surface::Chat, Surface::Chat), &expected(), [role, error]).0, Err(BROKEN));
     assert_eq!(first(Surface::Chat, &expected(), role).0, Ok(Progress::Nothing));
-    let created = r#"{"type":"response.created","sequence_number":0,"response":{"id":"r","error":null}}"#;
-    let quota = r#"{"type":"error","code":"insufficient_quota","message":"x","sequence_number":1}"#;
-    let wanted = failed(Class::Final, Some(SieCode::InferenceError), None);
-    assert_eq!(read((Surface::Responses, Surface::Responses), &expected(), [created, quota]).0, Err(wanted));
 }
 
 #[test]
@@ -100,13 +94,6 @@ fn the_error_that_ends_a_stream_has_the_surfaces_shape() {
     let completions = data(Surface::Completions, &lost, &at);
     assert_eq!(completions.len(), 1, "no [DONE]");
     assert_eq!(json(&completions[0].1)["error"]["code"], "inference_error");
-
-    let responses = data(Surface::Responses, &lost, &at);
-    assert_eq!((responses.len(), responses[0].0.as_deref()), (1, Some(&b"error"[..])));
-    assert_eq!(
-        (&json(&responses[0].1)["type"], &json(&responses[0].1)["sequence_number"]),
-        (&"error".into(), &3.into())
-    );
 
     let generate = data(Surface::Generate, &lost, &at);
     assert_eq!((generate.len(), generate[1].1.as_str()), (2, "[DONE]"));

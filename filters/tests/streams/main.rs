@@ -9,7 +9,6 @@ mod logprobs;
 mod marks;
 mod properties;
 mod reasoning;
-mod responses;
 mod translated;
 mod usage;
 

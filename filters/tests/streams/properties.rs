@@ -9,11 +9,10 @@ use spillway_filters::prime::{Progress, tells_nothing};
 use spillway_filters::stream::Stream;
 use spillway_policies::{Failure, Surface};
 
-const WAYS: [(Surface, Surface); 6] = [
+const WAYS: [(Surface, Surface); 5] = [
     (Surface::Chat, Surface::Chat),
     (Surface::Completions, Surface::Completions),
     (Surface::Generate, Surface::Generate),
-    (Surface::Responses, Surface::Responses),
     (Surface::Generate, Surface::Completions),
     (Surface::Chat, Surface::Completions),
 ];
@@ -70,12 +69,6 @@ fn event(upstream: Surface) -> BoxedStrategy<String> {
             Just(r#"{"text_delta":"","done":true,"finish_reason":"stop","usage":{"prompt_tokens":1,"completion_tokens":1}}"#.to_owned()),
         ]
         .boxed(),
-        Surface::Responses => prop_oneof![
-            Just(r#"{"type":"response.created","response":{"id":"r"}}"#.to_owned()),
-            "[a-z]{0,3}".prop_map(|text| format!(r#"{{"type":"response.output_text.delta","delta":"{text}"}}"#)),
-            Just(r#"{"type":"response.completed","response":{}}"#.to_owned()),
-        ]
-        .boxed(),
         _ => chunk(upstream == Surface::Chat).boxed(),
     };
     prop_oneof![
@@ -122,7 +115,7 @@ proptest! {
             }
         }
         let ends = shown.last().is_some_and(|last| last == "[DONE]");
-        prop_assert_eq!(ends, ended.is_ok() && way.0 != Surface::Responses);
+        prop_assert_eq!(ends, ended.is_ok());
     }
 
     #[test]
@@ -156,7 +149,7 @@ proptest! {
         for (way, event, path) in [
             (WAYS[0], serde_json::json!({"choices": [{"index": index, "delta": {"content": text}}]}), "/choices/0/delta/content"),
             (WAYS[1], serde_json::json!({"choices": [{"index": index, "text": text}]}), "/choices/0/text"),
-            (WAYS[5], serde_json::json!({"choices": [{"index": index, "text": text}]}), "/choices/0/delta/content"),
+            (WAYS[4], serde_json::json!({"choices": [{"index": index, "text": text}]}), "/choices/0/delta/content"),
             (WAYS[2], serde_json::json!({"text_delta": text, "done": false}), "/text_delta"),
         ] {
             let (progress, _, out) = outcome(way, &expected, [wire([event.to_string().as_str()]).as_bytes()]);
