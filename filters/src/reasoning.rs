@@ -53,18 +53,22 @@ impl Reasoning {
         Some(Self { family, place, first: true, held: String::new() })
     }
 
-    /// A reader of the answer to a prompt that was rendered here: a prompt that ends with an opening marker has begun the reasoning
-    /// already, one that ends with a closing marker has ended it.
+    /// A reader of the answer to a prompt, which goes on where the markers of the prompt have led. Only a closing marker at its very end
+    /// keeps a family from beginning in private that does so: one before may have closed an earlier answer.
     #[must_use]
     pub fn after(format: &str, prompt: &str) -> Option<Self> {
         let mut reading = Self::new(format)?;
+        // Whatever white space the prompt ends with, a marker that ends with some is whole.
         let prompt = prompt.trim_end();
-        let last = reading.family.markers.iter().filter(|marker| prompt.ends_with(marker.text.trim_end()));
-        match last.max_by_key(|marker| marker.text.len()).map(|marker| marker.turn) {
-            Some(Turn::Open) => reading.place = Place::Private,
-            Some(Turn::Close | Turn::CloseShown) => reading.place = Place::Public,
-            Some(Turn::Heading) => reading.place = Place::Heading,
-            Some(Turn::Nothing | Turn::OpenUntilAngle | Turn::CloseUntilAngle) | None => {}
+        reading.first = false;
+        reading.feed(prompt);
+        reading.feed("\n");
+        reading.finish();
+        reading.first = true;
+        let closes = |marker: &Marker| matches!(marker.turn, Turn::Close) && prompt.ends_with(marker.text);
+        let is_open = reading.family.begins_private && !reading.family.markers.iter().any(closes);
+        if is_open && matches!(reading.place, Place::Public) {
+            reading.place = Place::Private;
         }
         Some(reading)
     }

@@ -136,7 +136,14 @@ fn the_second_opinion_does_not_survive_cuts() {
 fn a_prompt_decides_where_the_answer_begins() {
     let after = |format, prompt| Reasoning::after(format, prompt).expect("a known format");
     assert_eq!(read(after("qwen3", "user\n<think>\n"), &["s</think>a"]), split("a", "s"));
-    assert_eq!(read(after("qwen3", "say <think>\nassistant\n"), &["a"]), split("a", ""));
+    assert_eq!(read(after("qwen3", "user\n<think>hm\nso"), &["s</think>a"]), split("a", "s"));
+    assert_eq!(read(after("qwen3", "say <think>\nassistant\n"), &["s</think>a"]), split("a", "s"));
+    assert_eq!(read(after("qwen3", "<think>b</think>c\nassistant\n"), &["a"]), split("a", ""));
+    assert_eq!(read(after("qwen3", "user <thi"), &["nk> a"]), split("nk> a", ""), "nothing of the prompt is told");
+    assert_eq!(read(after("deepseek_r1", "<think>b</think>c\nassistant\n"), &["s</think>a"]), split("a", "s"));
+    assert_eq!(read(after("hy_v4", "<think:x>hm"), &["s</think:x>a"]), split("a", "s"));
+    assert_eq!(read(after("hy_v4", "<think:"), &["x>s</think>a"]), split("a", "s"));
+    assert_eq!(read(after("gemma4", "thought\nof a user"), &["a"]), split("a", ""));
     assert_eq!(read(after("deepseek_r1", "<think>\n\n</think>\n\n"), &["a"]), split("a", ""));
     assert_eq!(read(after("deepseek_r1", "assistant\n"), &["s"]), split("", "s"));
     assert_eq!(read(after("gemma4", "model\n<|channel>thought\n"), &["s<channel|>a"]), split("a", "s"));
