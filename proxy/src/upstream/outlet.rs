@@ -157,12 +157,27 @@ impl Drop for Pass {
 pub(super) fn fresh_id(surface: Option<Surface>) -> String {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let prefix = match surface {
-        Some(Surface::Completions) => "cmpl",
-        Some(Surface::Generate) => "gen",
-        Some(Surface::Rerank) => "rerank",
-        Some(Surface::Responses) => "resp",
-        _ => "chatcmpl",
+        Some(Surface::Completions) => "cmpl-",
+        Some(Surface::Generate) => "gen-",
+        Some(Surface::Rerank) => "rerank-",
+        Some(Surface::Responses) => "resp_",
+        _ => "chatcmpl-",
     };
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |since| since.as_nanos());
-    format!("{prefix}-{:016x}{:08x}", since & u128::from(u64::MAX), NEXT.fetch_add(1, Ordering::Relaxed))
+    format!("{prefix}{:016x}{:08x}", since & u128::from(u64::MAX), NEXT.fetch_add(1, Ordering::Relaxed))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_begins_as_its_surface_writes_it() {
+        for (surface, prefix) in
+            [(Surface::Chat, "chatcmpl-"), (Surface::Completions, "cmpl-"), (Surface::Responses, "resp_")]
+        {
+            let id = fresh_id(Some(surface));
+            assert!(id.starts_with(prefix) && id != fresh_id(Some(surface)), "{id}");
+        }
+    }
 }
