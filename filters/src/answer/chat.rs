@@ -16,6 +16,9 @@ const MAX_NAME_CHARS: usize = 256;
 /// Most tool calls of one message.
 const MAX_TOOL_CALLS: usize = 128;
 
+/// Where hosts put private reasoning: into the message, or beside it.
+const REASONING: [&str; 3] = ["reasoning_content", "reasoning", "reasoning_details"];
+
 const MESSAGE: [&str; 7] =
     ["role", "content", "refusal", "reasoning_content", "reasoning", "reasoning_details", "tool_calls"];
 
@@ -63,8 +66,9 @@ fn write_choices(raw: &[u8], kind: Kind, expected: &Expected, writer: &mut Write
 
 fn write_choice(cursor: &mut Cursor<'_>, kind: Kind, expected: &Expected, writer: &mut Writer) -> Option<u32> {
     let (mut index, mut reason) = (None, None);
-    let names = ["index", kind.inner(), "finish_reason", "logprobs"];
-    let [index_raw, said, reason_raw, logprobs] = cursor.members(&names, |name, cursor| match name {
+    let [content, text, details] = REASONING;
+    let names = ["index", kind.inner(), "finish_reason", "logprobs", content, text, details];
+    let [index_raw, said, reason_raw, logprobs, beside @ ..] = cursor.members(&names, |name, cursor| match name {
         "index" => cursor.count().map(|count| index = Some(count)),
         "finish_reason" => cursor.text().map(|text| reason = Some(text)),
         "text" => cursor.any_text(),
@@ -75,20 +79,19 @@ fn write_choice(cursor: &mut Cursor<'_>, kind: Kind, expected: &Expected, writer
     writer.object(|writer| {
         writer.member_if("index", index_raw);
         writer.member(kind.inner());
-        let hides = match kind {
-            Kind::Message => write_message(said?, reason == "tool_calls", expected, writer)?,
-            Kind::Text => {
-                writer.raw(said?);
-                false
-            }
-        };
+        let mut reasons = reasons(&beside);
+        match kind {
+            Kind::Message => reasons |= write_message(said?, reason == "tool_calls", expected, writer)?,
+            Kind::Text => writer.raw(said?),
+        }
+        let hides = reasons && !expected.shown.include_reasoning;
         writer.member_if("finish_reason", reason_raw);
         logprobs::write(logprobs, kind, hides, expected.logprobs, writer)
     })?;
     u32::try_from(index?).ok()
 }
 
-/// The message; whether reasoning was taken out of it.
+/// The message; whether there is reasoning in it.
 fn write_message(raw: &[u8], must_call: bool, expected: &Expected, writer: &mut Writer) -> Option<bool> {
     let mut cursor = Cursor::new(Content::Json, raw);
     let found = cursor.members(&MESSAGE, |name, cursor| match name {
@@ -112,9 +115,12 @@ fn write_message(raw: &[u8], must_call: bool, expected: &Expected, writer: &mut 
     })?;
     let says_something = called > 0 || !must_call && (content.is_some() || refusal.is_some());
     says_something.then_some(())?;
-    let is_filled = |raw: Option<&[u8]>| raw.is_some_and(|raw| !matches!(raw, b"null" | b"\"\"" | b"[]" | b"{}"));
-    let reasons = [reasoning_content, reasoning, details].into_iter().any(is_filled);
-    Some(reasons && !expected.shown.include_reasoning)
+    Some(reasons(&[reasoning_content, reasoning, details]))
+}
+
+/// Whether one of these members says something.
+fn reasons(members: &[Option<&[u8]>]) -> bool {
+    members.iter().flatten().any(|raw| !matches!(*raw, b"null" | b"\"\"" | b"[]" | b"{}"))
 }
 
 /// The tool calls, and how many they are.

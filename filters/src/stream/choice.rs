@@ -1,7 +1,7 @@
 //! What does the caller see of one choice of a chunk?
 //!
-//! Private reasoning goes unless it was asked for, and the log-probabilities of its tokens with it; fields that only the upstream knows
-//! go always (contract section 5, "Reasoning privacy").
+//! Private reasoning goes unless it was asked for, and the log-probabilities of its tokens with it: those beside nothing that is shown may
+//! be of reasoning that is still to come. Fields that only the upstream knows go always (contract section 5, "Reasoning privacy").
 
 use super::calls::{self, Calls, Of};
 use super::chunk::{self, Delta};
@@ -51,8 +51,6 @@ pub(super) struct Choice {
     has_role: bool,
     /// Its text has begun.
     speaks: bool,
-    /// Reasoning was hidden: from then on log-probabilities stand beside content only.
-    hides: bool,
     reason: Option<&'static str>,
     marks: Marks,
     watch: Option<Watch>,
@@ -80,7 +78,6 @@ impl Choice {
             begun: false,
             has_role: false,
             speaks: false,
-            hides: false,
             reason: None,
             marks,
             watch,
@@ -118,7 +115,6 @@ impl Choice {
         let heard = self.hear(piece, thinks, reason.is_some());
         self.reason = reason;
         let thinks = thinks || !heard.hidden.is_empty();
-        self.hides |= thinks && !ask.expected.shown.include_reasoning;
         let (has_text, ends) = (text.is_some(), reason.is_some());
         let said = Said { delta, has_text, heard, logprobs: choice.logprobs, thinks, ends };
         match ask.caller {
@@ -159,10 +155,10 @@ impl Choice {
         let logprobs = said.logprobs.filter(|raw| ask.expected.logprobs && raw.get() != "null" && !said.thinks);
         // What is held back may turn out to be private.
         let logprobs = logprobs.filter(|_| said.heard.is_plain);
-        if said.heard.text.is_empty() && logprobs.is_none() {
+        if said.heard.text.is_empty() {
             return Some(());
         }
-        shows.content |= !said.heard.text.is_empty();
+        shows.content = true;
         events.write(&said.heard.text, logprobs.map_or(Logprobs::None, Logprobs::Openai), None, out)
     }
 
@@ -242,11 +238,11 @@ impl Choice {
             None => choice.name("finish_reason").extend_from_slice(b"null"),
         }
         if let Some(raw) = said.logprobs {
-            let hides = said.thinks && !ask.expected.shown.include_reasoning || self.hides && !seen;
+            let hides = (said.thinks || !seen) && !ask.expected.shown.include_reasoning;
             if raw.get() == "null" || hides || !said.heard.is_plain || !ask.expected.logprobs {
                 choice.name("logprobs").extend_from_slice(b"null");
             } else {
-                // Also those of a token whose bytes are not a text yet are kept for the caller.
+                // Who sees reasoning sees also those of a token whose bytes are not a text yet.
                 shows.frame = true;
                 let form = if ask.caller == ask.upstream { Form::Same } else { Form::Chat };
                 logprobs::write(raw, form, choice.name("logprobs"))?;

@@ -48,11 +48,13 @@ pub(crate) struct Choice<'a> {
     pub(super) text: Option<Text<'a>>,
     #[serde(default)]
     message: Filled,
-    /// Reasoning of a completions choice, which no caller sees.
+    /// Reasoning beside the text, which no caller sees.
     #[serde(default)]
     reasoning: Filled,
     #[serde(default)]
     reasoning_content: Filled,
+    #[serde(default)]
+    reasoning_details: Filled,
     #[serde(borrow, default)]
     finish_reason: Option<Text<'a>>,
     #[serde(borrow, default, deserialize_with = "present_raw")]
@@ -72,7 +74,7 @@ impl Choice<'_> {
 
     /// Whether it holds reasoning beside its text.
     pub(super) const fn thinks(&self) -> bool {
-        self.reasoning.0 || self.reasoning_content.0
+        self.reasoning.0 || self.reasoning_content.0 || self.reasoning_details.0
     }
 
     /// How it ended, if it did; none when it ended otherwise than a choice of `surface`. The empty reason of some servers is no reason.

@@ -325,3 +325,23 @@ fn generate_gives_text_and_exact_usage() {
     }
     assert_eq!(json(Surface::Generate, body, &asking(|asking| asking.output_cap = Some(0))), Err(INVALID));
 }
+
+#[test]
+fn reasoning_beside_what_is_said_hides_the_log_probabilities_too() {
+    let tokens = r#""logprobs":{"content":[{"token":"s","logprob":-1}]}"#;
+    let columns = r#""logprobs":{"tokens":["s"],"token_logprobs":[-1],"top_logprobs":null}"#;
+    let asked = asking(|asking| asking.logprobs = true);
+    for (surface, said) in [
+        (Surface::Chat, format!(r#""message":{{"role":"assistant","content":"h"}},{tokens}"#)),
+        (Surface::Completions, format!(r#""text":"h",{columns}"#)),
+    ] {
+        let of = |beside: &str| {
+            let choice = format!(r#"{{"index":0,{said},{beside},"finish_reason":"stop"}}"#);
+            json(surface, &format!(r#"{{"choices":[{choice}],{USAGE}}}"#), &asked).expect("it is valid")
+        };
+        for beside in [r#""reasoning":"s""#, r#""reasoning_content":"s""#, r#""reasoning_details":["s"]"#] {
+            assert!(of(beside).contains(r#""logprobs":null"#) && !of(beside).contains(r#""s""#), "{beside}");
+        }
+        assert!(of(r#""reasoning":"","reasoning_details":[]"#).contains(r#""s""#));
+    }
+}

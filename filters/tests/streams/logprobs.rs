@@ -1,6 +1,6 @@
 //! Log-probabilities: valid, in the caller's form, and there when they were asked for.
 
-use super::{BROKEN, expected, first, json, read};
+use super::{BROKEN, expected, first, json, read, with_reasoning};
 use spillway_filters::answer::Expected;
 use spillway_filters::prime::Progress;
 use spillway_policies::Surface;
@@ -106,10 +106,12 @@ fn who_did_not_ask_sees_none() {
 }
 
 #[test]
-fn those_of_half_a_text_are_kept_while_the_stream_is_held() {
+fn those_of_half_a_text_are_kept_for_who_sees_reasoning_while_the_stream_is_held() {
     let half =
         r#"{"choices":[{"index":0,"delta":{"content":""},"logprobs":{"content":[{"token":"h","logprob":-1}]}}]}"#;
-    assert_eq!(read((Surface::Chat, Surface::Chat), &asked(), [half, half, half]).1.len(), 3);
+    let all = Expected { logprobs: true, ..with_reasoning() };
+    assert_eq!(read((Surface::Chat, Surface::Chat), &all, [half, half, half]).1.len(), 3);
+    assert_eq!(read((Surface::Chat, Surface::Chat), &asked(), [half, half, half]).1.len(), 1);
     assert_eq!(read((Surface::Chat, Surface::Chat), &expected(), [half, half, half]).1.len(), 1);
 }
 
@@ -124,5 +126,18 @@ fn generate_has_its_own_list() {
     );
     for bad in ["{}", "[1]", r#"[{"token":"h","logprob":1.0}]"#] {
         assert_eq!(first(Surface::Generate, &asked(), &event(bad)), (Err(BROKEN), vec![]), "{bad}");
+    }
+}
+
+#[test]
+fn those_beside_no_text_may_be_of_reasoning() {
+    let logprobs = r#"{"tokens":["s"],"token_logprobs":[-1],"top_logprobs":null}"#;
+    let hidden = format!(r#"{{"choices":[{{"index":0,"text":"","logprobs":{logprobs}}}]}}"#);
+    let thought = r#"{"choices":[{"index":0,"text":"","reasoning_content":"s"}]}"#;
+    for caller in [Surface::Completions, Surface::Generate] {
+        for events in [[thought, hidden.as_str()], [hidden.as_str(), thought]] {
+            let shown = read((caller, Surface::Completions), &asked(), events).1.concat();
+            assert!(!shown.contains("\"s\""), "{shown}");
+        }
     }
 }
