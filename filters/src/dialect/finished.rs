@@ -85,12 +85,24 @@ impl Finishing {
                 let thinkers = if self.marks.reasoning.is_some() { thinkers(raw) } else { None }.unwrap_or_default();
                 let choice = |choice| self.choice(surface, choice, &thinkers);
                 let choices = choices.into_iter().map(choice).collect::<Option<Vec<_>>>();
-                members.set("choices", [b"[", choices.ok_or(INVALID)?.join(&b","[..]).as_slice(), b"]"].concat());
+                members.set("choices", list(&choices.ok_or(INVALID)?));
             }
             Surface::Generate => {
                 text(self.marks.clone(), &mut members, "text").ok_or(INVALID)?;
             }
-            _ => return Ok(answer),
+            Surface::Responses => {
+                let output = members.raw_cow("output").ok_or(INVALID)?;
+                let output = values(Content::Json, &output).ok_or(INVALID)?;
+                let output = output.into_iter().map(|piece| self.piece(piece)).collect::<Option<Vec<_>>>();
+                members.set("output", list(&output.ok_or(INVALID)?));
+            }
+            // They generate no text.
+            Surface::Audio
+            | Surface::Embeddings
+            | Surface::Encode
+            | Surface::Extract
+            | Surface::Rerank
+            | Surface::Score => return Ok(answer),
         }
         Ok(Cow::Owned(members.to_bytes()))
     }
@@ -106,6 +118,7 @@ impl Finishing {
         } else {
             let message = choice.raw_cow("message")?;
             let mut message = Members::read(Content::Json, &message)?;
+            let refused = text(marks.clone(), &mut message, "refusal")?;
             let heard = text(marks, &mut message, "content")?;
             let reasons = self.include_reasoning && !heard.hidden.is_empty();
             if reasons && message.raw("reasoning_content").is_none() {
@@ -118,13 +131,40 @@ impl Finishing {
             }
             let message = message.to_bytes();
             choice.set("message", message);
-            heard.is_plain
+            heard.is_plain && refused.is_plain
         };
         if !is_plain && choice.raw("logprobs").is_some() {
             choice.set("logprobs", &b"null"[..]);
         }
         Some(choice.to_bytes())
     }
+
+    /// A piece of a response's output. The parts of a message are one text, cut anywhere.
+    fn piece(&self, piece: &[u8]) -> Option<Vec<u8>> {
+        let mut piece = Members::read(Content::Json, piece)?;
+        let Some(content) = piece.raw_cow("content") else { return Some(piece.to_bytes()) };
+        let parts = values(Content::Json, &content)?;
+        let (mut marks, last) = (self.marks.clone(), parts.len().saturating_sub(1));
+        let part = |(place, part)| {
+            let mut part = Members::read(Content::Json, part)?;
+            let name = ["text", "refusal"].into_iter().find(|name| part.raw(name).is_some())?;
+            let text: String = part.read_member(name)?;
+            let mut heard = marks.feed(&text);
+            if place == last {
+                heard.append(marks.finish());
+            }
+            part.set_text(name, &heard.text);
+            Some(part.to_bytes())
+        };
+        let parts = parts.into_iter().enumerate().map(part).collect::<Option<Vec<_>>>()?;
+        piece.set("content", list(&parts));
+        Some(piece.to_bytes())
+    }
+}
+
+/// A list of raw values.
+fn list(values: &[Vec<u8>]) -> Vec<u8> {
+    [b"[", values.join(&b","[..]).as_slice(), b"]"].concat()
 }
 
 /// Reads a member's text and puts what the caller may see in its place. Null says nothing.

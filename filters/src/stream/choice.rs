@@ -13,6 +13,7 @@ use crate::marks::{Heard, Marks};
 use crate::strict::Watch;
 use serde_json::value::RawValue;
 use spillway_policies::Surface;
+use std::borrow::Cow;
 
 /// What a choice is read for.
 #[derive(Clone, Copy)]
@@ -53,6 +54,8 @@ pub(super) struct Choice {
     speaks: bool,
     reason: Option<&'static str>,
     marks: Marks,
+    /// The same for the text of a refusal.
+    refusal_marks: Marks,
     watch: Option<Watch>,
     calls: Calls,
 }
@@ -64,6 +67,8 @@ struct Said<'a> {
     /// There is a text, if an empty one.
     has_text: bool,
     heard: Heard<'a>,
+    /// A refusal that is shown, if an empty one.
+    refusal: Option<Cow<'a, str>>,
     logprobs: Option<&'a RawValue>,
     /// It has private reasoning, in a member of its own or in the text.
     thinks: bool,
@@ -79,6 +84,7 @@ impl Choice {
             has_role: false,
             speaks: false,
             reason: None,
+            refusal_marks: marks.clone(),
             marks,
             watch,
             calls: Calls::default(),
@@ -110,13 +116,15 @@ impl Choice {
         if ask.lacks_logprobs(choice.logprobs) && !piece.is_empty() && !thinks {
             return None;
         }
-        shows.life |= thinks || !piece.is_empty();
+        let refusal = delta.refusal.take();
+        shows.life |= thinks || !piece.is_empty() || refusal.as_ref().is_some_and(|refusal| !refusal.0.is_empty());
         shows.frame |= reason.is_some();
-        let heard = self.hear(piece, thinks, reason.is_some());
+        let ends = reason.is_some();
+        let mut heard = self.hear(piece, thinks, ends);
+        let refusal = self.hear_refusal(refusal.map(|text| text.0), ends, &mut heard.is_plain);
         self.reason = reason;
         let thinks = thinks || !heard.hidden.is_empty();
-        let (has_text, ends) = (text.is_some(), reason.is_some());
-        let said = Said { delta, has_text, heard, logprobs: choice.logprobs, thinks, ends };
+        let said = Said { delta, has_text: text.is_some(), heard, refusal, logprobs: choice.logprobs, thinks, ends };
         match ask.caller {
             Surface::Generate => self.write_event(&said, ask, events, shows, out),
             Surface::Completions => self.write_text(&said, ask, shows, out),
@@ -127,6 +135,7 @@ impl Choice {
     fn hear<'a>(&mut self, piece: &'a str, thinks: bool, ends: bool) -> Heard<'a> {
         if thinks && !self.speaks {
             self.marks.thinks_apart();
+            self.refusal_marks.thinks_apart();
         }
         self.speaks |= !piece.is_empty();
         let mut heard = self.marks.feed(piece);
@@ -137,6 +146,31 @@ impl Choice {
             watch.say(&heard.text);
         }
         heard
+    }
+
+    /// What is shown of a refusal, and whether it is all.
+    fn hear_refusal<'a>(
+        &mut self,
+        refusal: Option<Cow<'a, str>>,
+        ends: bool,
+        is_plain: &mut bool,
+    ) -> Option<Cow<'a, str>> {
+        if self.refusal_marks.are_none() {
+            return refusal;
+        }
+        let mut shown = String::new();
+        if let Some(piece) = refusal.as_ref().filter(|piece| !piece.is_empty()) {
+            self.speaks = true;
+            let heard = self.refusal_marks.feed(piece);
+            *is_plain &= heard.is_plain;
+            shown.push_str(&heard.text);
+        }
+        if ends {
+            let heard = self.refusal_marks.finish();
+            *is_plain &= heard.is_plain;
+            shown.push_str(&heard.text);
+        }
+        (refusal.is_some() || !shown.is_empty()).then_some(shown.into())
     }
 
     /// Generate: an event of its own for every text.
@@ -174,7 +208,8 @@ impl Choice {
         // A translated choice has no role of its own.
         let shows_role = !self.has_role && (said.delta.role.0 || ask.upstream == Surface::Completions);
         let shows_reasoning = ask.expected.shown.include_reasoning && said.has_reasoning();
-        let seen = !said.heard.text.is_empty() || !calls.is_empty() || said.delta.refuses() || shows_reasoning;
+        let refuses = said.refusal.as_ref().is_some_and(|refusal| !refusal.is_empty());
+        let seen = !said.heard.text.is_empty() || !calls.is_empty() || refuses || shows_reasoning;
         self.has_role |= shows_role;
         shows.frame |= shows_role;
         shows.content |= seen;
@@ -264,8 +299,8 @@ impl Said<'_> {
         if self.has_text || !self.heard.text.is_empty() {
             json::text(&self.heard.text, delta.name("content"));
         }
-        if let Some(refusal) = &self.delta.refusal {
-            json::text(&refusal.0, delta.name("refusal"));
+        if let Some(refusal) = &self.refusal {
+            json::text(refusal, delta.name("refusal"));
         }
         if !shows_reasoning {
             return;

@@ -120,7 +120,7 @@ impl Delta<'_> {
         self.tool_calls.as_ref().is_some_and(|calls| !calls.0.is_empty())
     }
 
-    pub(super) fn refuses(&self) -> bool {
+    fn refuses(&self) -> bool {
         is_filled(&self.refusal)
     }
 

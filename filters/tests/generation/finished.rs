@@ -52,6 +52,34 @@ fn marked_reasoning_is_hidden_on_every_surface() {
 }
 
 #[test]
+fn a_response_of_a_sie_and_a_refusal_are_read_for_marks_too() {
+    let call = json!({"model": "org/m", "input": "q"});
+    let part = |text: &str| json!({"type": "output_text", "text": text});
+    let message = |parts: Value| json!({"type": "message", "role": "assistant", "content": parts});
+    let of = |output: Value| {
+        let usage = json!({"input_tokens": 1, "output_tokens": 2, "total_tokens": 3});
+        let answer = json!({"object": "response", "status": "completed", "output": output, "usage": usage});
+        told(&hiding(Host::sie()), Surface::Responses, &call, &answer).expect("valid")["output"].clone()
+    };
+    let refusal = json!({"type": "refusal", "refusal": "<think>p</think>no"});
+    let calls = json!({"type": "function_call", "call_id": "c", "name": "f", "arguments": "{\"x\":\"<think>\"}"});
+    let output = of(json!([message(json!([part("<think>p</think>a")])), message(json!([refusal])), calls]));
+    assert_eq!(output[0]["content"], json!([{"type": "output_text", "text": "a", "annotations": []}]));
+    assert_eq!(output[1]["content"], json!([{"type": "refusal", "refusal": "no"}]));
+    assert_eq!(output[2]["arguments"], calls["arguments"]);
+    let cut = of(json!([message(json!([part("a<th"), part("ink>p"), part("p</think>b<")]))]));
+    let texts: Vec<_> = cut[0]["content"].as_array().expect("parts").iter().map(|part| &part["text"]).collect();
+    assert_eq!(texts, ["a", "", "b<"]);
+
+    let call = json!({"model": "org/m", "messages": [], "max_tokens": 8, "logprobs": true});
+    let mut answer = chat(&json!({"role": "assistant", "content": null, "refusal": "<think>p</think>no"}), "stop");
+    answer["choices"][0]["logprobs"] = json!({"refusal": []});
+    let choice = &told(&hiding(openai()), Surface::Chat, &call, &answer).expect("valid")["choices"][0];
+    assert_eq!(choice["message"], json!({"role": "assistant", "content": null, "refusal": "no"}));
+    assert_eq!(choice["logprobs"], Value::Null);
+}
+
+#[test]
 fn a_host_that_keeps_reasoning_apart_has_none_in_its_text() {
     let mut host = openai();
     host.onboarding.reasoning_format = Some("deepseek_r1".into());

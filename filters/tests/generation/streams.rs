@@ -131,6 +131,25 @@ fn what_is_asked_may_go_to_another_thread() {
 }
 
 #[test]
+fn a_streamed_refusal_is_read_for_marks_too() {
+    let call = json!({"model": "org/m", "messages": [], "stream": true, "logprobs": true});
+    let piece = |text: &str| {
+        let logprobs = json!({"refusal": [{"token": text, "logprob": -1}]});
+        json!({"choices": [{"index": 0, "delta": {"refusal": text}, "logprobs": logprobs}]}).to_string()
+    };
+    let mut events: Vec<_> = "<think>p</think>no<".chars().map(|next| piece(&next.to_string())).collect();
+    events.push(json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}).to_string());
+    events.push(USAGE.to_owned());
+    let (events, end) = told(&hiding(Host::openai(&[Endpoint::Chat])), Surface::Chat, &call, &events);
+    assert_eq!((end, joined(&events, "/choices/0/delta/refusal").as_str()), (Ok(()), "no<"));
+    assert_eq!(
+        joined(&events, "/choices/0/logprobs/refusal/0/token"),
+        "",
+        "what is no text has none where text is read"
+    );
+}
+
+#[test]
 fn no_upstream_streams_responses() {
     let call = text(&json!({"model": "org/m", "input": "q", "stream": true}));
     for host in [Host::sie(), Host::openai(&[Endpoint::Chat, Endpoint::Completions])] {
