@@ -9,13 +9,14 @@ mod watch;
 
 pub use watch::Watch;
 
+use crate::answer::Fields;
 use crate::tree;
+use crate::upstream_status::loose::Text;
 use cost::Cost;
 use jsonschema::{PatternOptions, Retrieve, Uri, Validator};
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
-use std::borrow::Cow;
 
 /// The longest schema, as for a grammar of generate (contract section 1.4).
 pub const LONGEST_SCHEMA: usize = 64 << 10;
@@ -56,6 +57,9 @@ pub enum BadSchema {
     /// A reference to anything but a place in this schema.
     #[error("the schema refers to something outside itself")]
     Reference,
+    /// Not the schema, but the response format around it.
+    #[error("the response format cannot be read")]
+    Unreadable,
     /// Not a JSON Schema.
     #[error("the schema is not a valid JSON Schema")]
     Invalid,
@@ -108,19 +112,27 @@ fn validator(schema: &Value) -> Result<Validator, BadSchema> {
 }
 
 /// The schema of a `response_format` that must be kept: `json_schema` with `strict`. None for every other one.
-#[must_use]
-pub fn strict_schema(response_format: &[u8]) -> Option<&[u8]> {
-    let format: Format<'_> = serde_json::from_slice(response_format).ok()?;
-    let named = format.json_schema.filter(|named| format.kind == "json_schema" && named.strict == Some(true))?;
-    named.schema.map(|schema| schema.get().as_bytes())
+///
+/// # Errors
+/// The schema is missing, or what is demanded cannot be told for certain: it would not be checked.
+pub fn strict_schema(response_format: &[u8]) -> Result<Option<&[u8]>, BadSchema> {
+    let format: Option<Fields<Format<'_>>> =
+        serde_json::from_slice(response_format).map_err(|_| BadSchema::Unreadable)?;
+    let named = format.and_then(|Fields(format)| format.json_schema.filter(|_| format.kind.0 == "json_schema"));
+    match named {
+        Some(Fields(Named { strict: Some(true), schema })) => {
+            schema.map(|schema| Some(schema.get().as_bytes())).ok_or(BadSchema::NotAnObject)
+        }
+        _ => Ok(None),
+    }
 }
 
 #[derive(Deserialize)]
 struct Format<'a> {
     #[serde(borrow, rename = "type")]
-    kind: Cow<'a, str>,
+    kind: Text<'a>,
     #[serde(borrow)]
-    json_schema: Option<Named<'a>>,
+    json_schema: Option<Fields<Named<'a>>>,
 }
 
 #[derive(Deserialize)]

@@ -207,21 +207,38 @@ fn large_outputs_do_not_meet_large_schemas() {
 #[test]
 fn a_strict_schema_is_found_in_a_response_format() {
     let format = br#"{"type":"json_schema","json_schema":{"name":"n","strict":true,"schema":{"type" : "null"}}}"#;
-    assert_eq!(strict_schema(format), Some(&br#"{"type" : "null"}"#[..]));
+    assert_eq!(strict_schema(format), Ok(Some(&br#"{"type" : "null"}"#[..])));
     for other in [
         &br#"{"type":"json_schema","json_schema":{"name":"n","strict":false,"schema":{}}}"#[..],
         br#"{"type":"json_schema","json_schema":{"name":"n","strict":null,"schema":{}}}"#,
         br#"{"type":"json_schema","json_schema":{"name":"n","schema":{}}}"#,
-        br#"{"type":"json_schema","json_schema":{"name":"n","strict":true}}"#,
         br#"{"type":"json_schema"}"#,
+        br#"{"type":"json_schema","json_schema":null}"#,
         br#"{"type":"json_object"}"#,
         br#"{"type":"text"}"#,
         br#"{"type":"text","json_schema":{"name":"n","strict":true,"schema":{}}}"#,
         b"null",
-        b"[",
-        b"",
     ] {
-        assert_eq!(strict_schema(other), None);
+        assert_eq!(strict_schema(other), Ok(None));
+    }
+    for missing in [
+        &br#"{"type":"json_schema","json_schema":{"name":"n","strict":true}}"#[..],
+        br#"{"type":"json_schema","json_schema":{"name":"n","strict":true,"schema":null}}"#,
+    ] {
+        assert_eq!(strict_schema(missing), Err(BadSchema::NotAnObject));
+    }
+    let named = r#"{"strict":true,"schema":{}}"#;
+    for unreadable in [
+        format!(r#"{{"type":"json_schema","json_schema":{named},"json_schema":{named}}}"#),
+        format!(r#"{{"type":"text","type":"json_schema","json_schema":{named}}}"#),
+        format!(r#"{{"type":"json_schema","json_schema":{named},"\ud800":1}}"#),
+        r#"{"type":"json_schema","json_schema":{"strict":true,"schema":{},"schema":{}}}"#.to_owned(),
+        r#"{"type":"json_schema","json_schema":{"strict":true,"schema":{},"\ud800":1}}"#.to_owned(),
+        r#"{"type":"json_schema","json_schema":[true,{}]}"#.to_owned(),
+        "[".to_owned(),
+        String::new(),
+    ] {
+        assert_eq!(strict_schema(unreadable.as_bytes()), Err(BadSchema::Unreadable), "{unreadable}");
     }
 }
 

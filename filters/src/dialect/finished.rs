@@ -35,10 +35,8 @@ impl Finishing {
         surface: Surface,
     ) -> Result<Self, Failure> {
         let format = call.value("response_format").filter(|_| caller.surface == Surface::Chat);
-        let strict = match format.and_then(strict::strict_schema) {
-            Some(schema) => Some(Arc::new(Strict::compile(schema).map_err(|_| UNTRANSLATABLE)?)),
-            None => None,
-        };
+        let schema = format.map(strict::strict_schema).transpose().map_err(|_| UNTRANSLATABLE)?.flatten();
+        let strict = schema.map(Strict::compile).transpose().map_err(|_| UNTRANSLATABLE)?.map(Arc::new);
         let reasoning = if plan.remote.onboarding.hides_reasoning {
             // Reasoning that a raw prompt has begun goes on in its answer; a SIE looks after that itself.
             let is_raw = surface == Surface::Completions && matches!(plan.remote.upstream.kind, Kind::Openai(_));

@@ -130,6 +130,17 @@ fn a_schema_that_is_none_is_refused_before_anything_is_sent() {
     for schema in [json!({"type": "nonsense"}), json!({"$ref": "https://example.com/schema.json"}), json!([])] {
         assert_eq!(told(&openai(), Surface::Chat, &strict(&schema), &json!({})), Err(UNTRANSLATABLE), "{schema}");
     }
+    for named in [
+        r#"{"strict":true,"schema":null}"#,
+        r#"{"strict":true}"#,
+        r#"{"strict":true,"schema":{"type":"obj\ud800ect"}}"#,
+        r#"{"strict":true,"schema":{}},"json_schema":{"strict":true,"schema":{}}"#,
+        r#"{"strict":true,"schema":{}},"\ud800":1"#,
+    ] {
+        let format = format!(r#"{{"type":"json_schema","json_schema":{named}}}"#);
+        let call = format!(r#"{{"model":"org/m","messages":[],"response_format":{format}}}"#);
+        assert_eq!(openai().ask(Surface::Chat, call.as_bytes()).err(), Some(UNTRANSLATABLE), "{named}");
+    }
     let mut loose = strict(&json!({"type": "nonsense"}));
     loose["response_format"]["json_schema"]["strict"] = json!(false);
     let answer = chat(&json!({"role": "assistant", "content": "x"}), "stop");
