@@ -105,6 +105,8 @@ pub struct Expected {
     pub outputs: Outputs,
     /// How an encode call wants its numbers.
     pub output_dtype: OutputDtype,
+    /// The call declares no tools, so an answer that calls one is none.
+    pub no_tools: bool,
     /// The caller asked for log-probabilities.
     pub logprobs: bool,
     /// The caller reads embeddings in base64.

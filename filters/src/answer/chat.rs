@@ -111,7 +111,7 @@ fn write_message(raw: &[u8], must_call: bool, expected: &Expected, writer: &mut 
         }
         let Some(calls) = calls.filter(|raw| *raw != b"null") else { return Some(()) };
         called = write_tool_calls(calls, writer)?;
-        Some(())
+        (called == 0 || !expected.no_tools).then_some(())
     })?;
     let says_something = called > 0 || !must_call && (content.is_some() || refusal.is_some());
     says_something.then_some(())?;

@@ -31,7 +31,7 @@ pub(super) fn shown(members: &Members<'_>, expected: &Expected) -> Option<Vec<u8
         writer.text(&expected.shown.model);
         writer.member("status");
         writer.text(status);
-        let count = write_output(members.raw("output")?, &expected.shown.id, writer)?;
+        let count = write_output(members.raw("output")?, expected, writer)?;
         (count > 0 || status == "incomplete").then_some(())?;
         write_incompleteness(members, writer)?;
         writer.member("usage");
@@ -52,10 +52,10 @@ fn known_status(cursor: &mut Cursor<'_>) -> Option<&'static str> {
 }
 
 /// The pieces of output that the caller sees, and how many they are.
-fn write_output(raw: &[u8], id: &str, writer: &mut Writer) -> Option<usize> {
+fn write_output(raw: &[u8], expected: &Expected, writer: &mut Writer) -> Option<usize> {
     let (mut read, mut written) = (0, 0);
     // Our own ids: those of the upstream mean nothing here.
-    let id = id.strip_prefix("resp").unwrap_or(id);
+    let id = expected.shown.id.strip_prefix("resp").unwrap_or(&expected.shown.id);
     writer.member("output");
     writer.list(|writer| {
         Cursor::new(Content::Json, raw).list(|cursor| {
@@ -71,6 +71,7 @@ fn write_output(raw: &[u8], id: &str, writer: &mut Writer) -> Option<usize> {
             written += 1;
             match kind.as_ref() {
                 "message" => write_message(piece, &format!("msg{id}{place}"), writer),
+                _ if expected.no_tools => None,
                 _ => write_function_call(piece, &format!("fc{id}{place}"), writer),
             }
         })?;

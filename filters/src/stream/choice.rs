@@ -237,6 +237,7 @@ impl Choice {
         for (name, arguments) in std::mem::take(&mut said.heard.calls) {
             shown.push(self.calls.add(name, arguments, of)?);
         }
+        (self.calls.are_none() || !ask.expected.no_tools).then_some(())?;
         if said.ends {
             self.calls.are_named().then_some(())?;
             if ask.upstream == Surface::Completions && !self.calls.are_none() {

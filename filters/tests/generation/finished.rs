@@ -53,7 +53,7 @@ fn marked_reasoning_is_hidden_on_every_surface() {
 
 #[test]
 fn a_response_of_a_sie_and_a_refusal_are_read_for_marks_too() {
-    let call = json!({"model": "org/m", "input": "q"});
+    let call = json!({"model": "org/m", "input": "q", "tools": [{"type": "function", "name": "f"}]});
     let part = |text: &str| json!({"type": "output_text", "text": text});
     let message = |parts: Value| json!({"type": "message", "role": "assistant", "content": parts});
     let of = |output: Value| {
@@ -109,7 +109,8 @@ fn strict(schema: &Value) -> Value {
 
 #[test]
 fn a_strict_schema_is_held_against_finished_text() {
-    let call = strict(&json!({"type": "object", "required": ["a"], "properties": {"a": {"type": "integer"}}}));
+    let mut call = strict(&json!({"type": "object", "required": ["a"], "properties": {"a": {"type": "integer"}}}));
+    call["tools"] = json!([{"type": "function", "function": {"name": "f"}}]);
     let answer =
         |message: Value, reason: &str| told(&openai(), Surface::Chat, &call, &chat(&message, reason)).map(|_| ());
     let text = |content: &str| json!({"role": "assistant", "content": content});
@@ -123,6 +124,29 @@ fn a_strict_schema_is_held_against_finished_text() {
     assert_eq!(answer(calling, "tool_calls"), Ok(()));
     let hidden = told(&hiding(openai()), Surface::Chat, &call, &chat(&text("<think>p</think>{\"a\": 1}"), "stop"));
     assert_eq!(hidden.expect("what is left keeps it")["choices"][0]["message"]["content"], "{\"a\": 1}");
+}
+
+#[test]
+fn who_declares_no_tools_gets_no_calls() {
+    let calls = json!([{"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}]);
+    let calling = chat(&json!({"role": "assistant", "content": "x", "tool_calls": calls}), "stop");
+    let none = chat(&json!({"role": "assistant", "content": "{}", "tool_calls": []}), "stop");
+    let mut call = strict(&json!({"type": "object"}));
+    for tools in [Value::Null, json!([])] {
+        call["tools"] = tools;
+        assert_eq!(told(&openai(), Surface::Chat, &call, &calling), Err(INVALID));
+        assert!(told(&openai(), Surface::Chat, &call, &none).is_ok());
+    }
+    call["tools"] = json!([{"type": "function", "function": {"name": "f"}}]);
+    assert!(told(&openai(), Surface::Chat, &call, &calling).is_ok());
+
+    let output = json!([{"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"}]);
+    let usage = json!({"input_tokens": 1, "output_tokens": 2, "total_tokens": 3});
+    let response = json!({"object": "response", "output": output, "usage": usage});
+    let mut call = json!({"model": "org/m", "input": "q"});
+    assert_eq!(told(&Host::sie(), Surface::Responses, &call, &response), Err(INVALID));
+    call["tools"] = json!([{"type": "function", "name": "f"}]);
+    assert!(told(&Host::sie(), Surface::Responses, &call, &response).is_ok());
 }
 
 #[test]

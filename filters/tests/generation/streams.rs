@@ -150,6 +150,25 @@ fn a_streamed_refusal_is_read_for_marks_too() {
 }
 
 #[test]
+fn who_declares_no_tools_is_streamed_no_calls() {
+    let mut call = json!({"model": "org/m", "messages": [], "stream": true});
+    let calls = json!([{"index": 0, "id": "c", "function": {"name": "f", "arguments": "{}"}}]);
+    let piece =
+        |delta: Value, reason| json!({"choices": [{"index": 0, "delta": delta, "finish_reason": reason}]}).to_string();
+    let events = [
+        piece(json!({"content": "x", "tool_calls": []}), Value::Null),
+        piece(json!({"tool_calls": calls}), Value::Null),
+        piece(json!({}), json!("tool_calls")),
+        USAGE.to_owned(),
+    ];
+    let host = Host::openai(&[Endpoint::Chat]);
+    let (shown, end) = told(&host, Surface::Chat, &call, &events);
+    assert_eq!((end.is_err(), shown.len()), (true, 1), "{shown:?}");
+    call["tools"] = json!([{"type": "function", "function": {"name": "f"}}]);
+    assert_eq!(told(&host, Surface::Chat, &call, &events).1, Ok(()));
+}
+
+#[test]
 fn no_upstream_streams_responses() {
     let call = text(&json!({"model": "org/m", "input": "q", "stream": true}));
     for host in [Host::sie(), Host::openai(&[Endpoint::Chat, Endpoint::Completions])] {

@@ -1,7 +1,7 @@
 //! How does a generation call go to an upstream that has its surface? With the upstream's name for the model, usage asked for, the
 //! output capped, and without what is SIE's own where the host is not a SIE (contract section 6).
 
-use crate::answer::MAX_CHOICES;
+use crate::answer::{Expected, MAX_CHOICES};
 use crate::dialect::finished::Finishing;
 use crate::dialect::host::Reader;
 use crate::dialect::{self, Asked, Caller, NOT_REPLAYABLE, Reading, UNTRANSLATABLE, Whole, host};
@@ -17,9 +17,11 @@ pub(super) fn ask(caller: Caller<'_>, plan: &Plan<'_>, is_openai: bool) -> Resul
     }
     let call = Outgoing::read(caller.body).map_err(|_| NOT_REPLAYABLE)?;
     let finishing = Finishing::of(&call, &caller, plan, surface)?;
+    let declares = |name| call.value(name).is_some_and(|tools: &[u8]| tools.contains(&b'{'));
+    let no_tools = !declares("tools") && !declares("functions");
     let body = body(call, &caller, plan, is_openai)?;
     let prompts = caller.details.prompts.and_then(|prompts| u32::try_from(prompts).ok()).unwrap_or(1);
-    let mut expected = dialect::expected(caller, plan);
+    let mut expected = Expected { no_tools, ..dialect::expected(caller, plan) };
     // Usage is that of all prompts, each with a context of its own.
     expected.context = expected.context.map(|context| context.saturating_mul(prompts));
     let reading = if stream {
