@@ -124,7 +124,9 @@ impl Finishing {
             }
             let calls = message.raw("tool_calls").is_some_and(|calls| !matches!(calls, b"null" | b"[]"));
             let is_end = choice.read_member::<Text<'_>>("finish_reason")?.0 == "stop";
-            if let Some(strict) = self.strict.as_ref().filter(|_| is_end && !calls) {
+            // OpenAI hosts refuse beside an empty text.
+            let refuses = heard.text.is_empty() && !refused.text.is_empty();
+            if let Some(strict) = self.strict.as_ref().filter(|_| is_end && !calls && !refuses) {
                 strict.is_met_by(&heard.text).then_some(())?;
             }
             let message = message.to_bytes();

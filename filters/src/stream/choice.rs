@@ -52,6 +52,8 @@ pub(super) struct Choice {
     has_role: bool,
     /// Its text has begun.
     speaks: bool,
+    /// A refusal was shown.
+    refuses: bool,
     reason: Option<&'static str>,
     marks: Marks,
     /// The same for the text of a refusal.
@@ -83,6 +85,7 @@ impl Choice {
             begun: false,
             has_role: false,
             speaks: false,
+            refuses: false,
             reason: None,
             refusal_marks: marks.clone(),
             marks,
@@ -122,6 +125,7 @@ impl Choice {
         let ends = reason.is_some();
         let mut heard = self.hear(piece, thinks, ends);
         let refusal = self.hear_refusal(refusal.map(|text| text.0), ends, &mut heard.is_plain);
+        self.refuses |= refusal.as_ref().is_some_and(|refusal| !refusal.is_empty());
         self.reason = reason;
         let thinks = thinks || !heard.hidden.is_empty();
         let said = Said { delta, has_text: text.is_some(), heard, refusal, logprobs: choice.logprobs, thinks, ends };
@@ -244,9 +248,10 @@ impl Choice {
                 self.reason = Some("tool_calls");
             }
             (self.reason != Some("tool_calls") || !self.calls.are_none()).then_some(())?;
-            // What was cut off, or calls tools instead, keeps no schema.
+            // What was cut off, or calls tools or refuses instead, keeps no schema.
             let is_text = self.reason == Some("stop") && self.calls.are_none();
-            (!is_text || self.watch.as_ref().is_none_or(Watch::is_met)).then_some(())?;
+            let is_met = |watch: &Watch| watch.is_met() || self.refuses && watch.has_heard_nothing();
+            (!is_text || self.watch.as_ref().is_none_or(is_met)).then_some(())?;
         }
         Some(shown)
     }

@@ -26,6 +26,11 @@ impl Watch {
         }
     }
 
+    /// Whether there was no text at all.
+    pub(crate) const fn has_heard_nothing(&self) -> bool {
+        self.said.is_empty()
+    }
+
     /// Whether the schema accepts the whole text.
     pub(crate) fn is_met(&self) -> bool {
         self.said.len() <= self.most && self.strict.is_met_by(&self.said)

@@ -118,6 +118,12 @@ fn a_strict_schema_is_held_against_finished_text() {
     assert_eq!(answer(text("{\"a\": \"1\"}"), "stop"), Err(INVALID));
     assert_eq!(answer(text("```json\n{\"a\": 1}\n```"), "stop"), Err(INVALID));
     assert_eq!(answer(json!({"role": "assistant", "content": null}), "stop"), Err(INVALID));
+    for content in [Value::Null, json!("")] {
+        let refusing = |refusal: &str| json!({"role": "assistant", "content": content, "refusal": refusal});
+        assert_eq!(answer(refusing("no"), "stop"), Ok(()));
+        assert_eq!(answer(refusing(""), "stop"), Err(INVALID));
+    }
+    assert_eq!(answer(json!({"role": "assistant", "content": "x", "refusal": "no"}), "stop"), Err(INVALID));
     assert_eq!(answer(text("{\"a\":"), "length"), Ok(()), "cut off, and said so");
     let calls = json!([{"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}]);
     let calling = json!({"role": "assistant", "content": "", "tool_calls": calls});

@@ -122,6 +122,14 @@ fn a_strict_schema_is_held_against_a_stream_at_its_end() {
     assert_eq!(end("<think>p</think>12", "stop"), ("12".into(), "stop".into(), true));
     assert_eq!(end("12x", "stop"), ("12x".into(), String::new(), false), "an error stands where the end would");
     assert_eq!(end("1", "length"), ("1".into(), "length".into(), true));
+    assert!(!end("", "stop").2);
+    let refusing = |text: &str| {
+        let mut events = pieces("delta", text, "stop");
+        events.insert(0, json!({"choices": [{"index": 0, "delta": {"refusal": "no"}}]}).to_string());
+        told(&host, Surface::Chat, &call, &events).1
+    };
+    assert_eq!(refusing("<think>p</think>"), Ok(()));
+    assert!(refusing("12x").is_err());
 }
 
 #[test]
