@@ -271,6 +271,9 @@ const UNTRANSLATABLE: Failure = Failure::new(Cause::Unsupported, Class::Invalid)
 /// The call cannot be taken apart to be asked elsewhere.
 const NOT_REPLAYABLE: Failure = Failure::new(Cause::NotReplayable, Class::Final);
 
+/// The finished output breaks the caller's strict schema.
+const UNPARSABLE: Failure = Failure::new(Cause::InvalidAnswer, Class::Unparsable);
+
 /// The answer is not a valid one.
 const INVALID: Failure = Failure::new(Cause::InvalidAnswer, Class::Final);
 

@@ -28,6 +28,9 @@ const MOST_EVENT_BYTES: usize = 1024 * 1024;
 /// The failure of a stream that breaks its protocol or stops too early.
 const BROKEN: Failure = Failure::new(Cause::StreamError, Class::Final);
 
+/// The finished output breaks the caller's strict schema.
+const UNPARSABLE: Failure = Failure::new(Cause::StreamError, Class::Unparsable);
+
 /// One stream on its way from an upstream to the caller.
 pub struct Stream {
     /// The caller's surface.

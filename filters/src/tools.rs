@@ -10,6 +10,20 @@ mod json;
 
 use json::{Scan, Step};
 
+/// An id for the call at `place` of a choice, where the model gave none: nine letters and digits, because the templates of some families
+/// refuse any other when the call comes back in a conversation.
+pub(crate) fn call_id(answer: &str, choice: usize, place: usize) -> String {
+    // FNV-1a: spread is all that is asked of it.
+    let fold = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    let mut hash = format!("{answer}/{choice}/{place}").bytes().fold(0xcbf2_9ce4_8422_2325, fold);
+    let mut id = String::with_capacity(9);
+    for _ in 0..9 {
+        id.push(char::from(b"0123456789abcdefghijklmnopqrstuvwxyz"[usize::try_from(hash % 36).unwrap_or(0)]));
+        hash /= 36;
+    }
+    id
+}
+
 /// The most that is held back to be read as one piece of calls; beyond it, it is text.
 pub const LONGEST_CALL: usize = 1 << 20;
 

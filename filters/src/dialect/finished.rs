@@ -1,7 +1,7 @@
 //! What is done with the text of a whole, checked answer before the caller gets it? Private reasoning is taken out, and a strict JSON
 //! Schema is held against what is left (contract section 5, reasoning privacy and strict output).
 
-use super::{Caller, INVALID, Reading, UNSUPPORTED, UNTRANSLATABLE};
+use super::{Caller, INVALID, Reading, UNPARSABLE, UNSUPPORTED, UNTRANSLATABLE};
 use crate::answer::{Content, Expected, MAX_CHOICES, Members, values};
 use crate::edit::Outgoing;
 use crate::marks::{Heard, Marks};
@@ -82,8 +82,11 @@ impl Finishing {
                 let choices = values(Content::Json, &choices).ok_or(INVALID)?;
                 let thinkers = if self.marks.reasoning.is_some() { thinkers(raw) } else { None }.unwrap_or_default();
                 let choice = |choice| self.choice(surface, choice, &thinkers);
-                let choices = choices.into_iter().map(choice).collect::<Option<Vec<_>>>();
-                members.set("choices", list(&choices.ok_or(INVALID)?));
+                let choices = choices.into_iter().map(choice).collect::<Option<Vec<_>>>().ok_or(INVALID)?;
+                if choices.iter().any(|(_, keeps_schema)| !keeps_schema) {
+                    return Err(UNPARSABLE);
+                }
+                members.set("choices", list(&choices.into_iter().map(|(choice, _)| choice).collect::<Vec<_>>()));
             }
             Surface::Generate => {
                 text(self.marks.clone(), &mut members, "text").ok_or(INVALID)?;
@@ -105,7 +108,9 @@ impl Finishing {
         Ok(Cow::Owned(members.to_bytes()))
     }
 
-    fn choice(&self, surface: Surface, choice: &[u8], thinkers: &[u64]) -> Option<Vec<u8>> {
+    /// The choice as the caller gets it, and whether it keeps the caller's schema.
+    fn choice(&self, surface: Surface, choice: &[u8], thinkers: &[u64]) -> Option<(Vec<u8>, bool)> {
+        let mut keeps_schema = true;
         let mut choice = Members::read(Content::Json, choice)?;
         let mut marks = self.marks.clone();
         if choice.read_member("index").is_some_and(|index| thinkers.contains(&index)) {
@@ -127,7 +132,7 @@ impl Finishing {
             // OpenAI hosts refuse beside an empty text.
             let refuses = heard.text.is_empty() && !refused.text.is_empty();
             if let Some(strict) = self.strict.as_ref().filter(|_| is_end && !calls && !refuses) {
-                strict.is_met_by(&heard.text).then_some(())?;
+                keeps_schema = strict.is_met_by(&heard.text);
             }
             let message = message.to_bytes();
             choice.set("message", message);
@@ -136,7 +141,7 @@ impl Finishing {
         if !is_plain && choice.raw("logprobs").is_some() {
             choice.set("logprobs", &b"null"[..]);
         }
-        Some(choice.to_bytes())
+        Some((choice.to_bytes(), keeps_schema))
     }
 
     /// A piece of a response's output. The parts of a message are one text, cut anywhere.

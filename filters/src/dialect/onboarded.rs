@@ -15,7 +15,7 @@ use crate::edit::Outgoing;
 use crate::marks::{Heard, Marks};
 use crate::names;
 use crate::template::{Conversation, NotRendered};
-use crate::tools::{ToolFormat, ToolReader};
+use crate::tools::{ToolFormat, ToolReader, call_id};
 use spillway_policies::verdict::Plan;
 use spillway_policies::{Cause, Class, Failure, Surface};
 
@@ -160,11 +160,10 @@ impl Back {
             out.extend_from_slice(br#","reasoning_content":"#);
             out.extend_from_slice(&json_text(&heard.hidden));
         }
-        let id = &self.0.expected.shown.id;
-        let id = id.strip_prefix("chatcmpl-").unwrap_or(id);
+        let answer = &self.0.expected.shown.id;
         for (place, (name, arguments)) in heard.calls.iter().enumerate() {
             out.extend_from_slice(if place == 0 { br#","tool_calls":[{"id":"# } else { br#",{"id":"# });
-            out.extend_from_slice(&json_text(&format!("call_{id}_0_{place}")));
+            out.extend_from_slice(&json_text(&call_id(answer, 0, place)));
             out.extend_from_slice(br#","type":"function","function":{"name":"#);
             out.extend_from_slice(&json_text(name));
             out.extend_from_slice(br#","arguments":"#);

@@ -7,6 +7,7 @@
 use super::chunk::{Fragment, Function};
 use super::json::{self, Object};
 use crate::answer::{Fields, MAX_CHOICES};
+use crate::tools::call_id;
 use crate::upstream_status::loose::Text;
 use std::borrow::Cow;
 
@@ -119,7 +120,7 @@ impl Calls {
 
 impl Call {
     fn opening(&self, place: usize, of: Of<'_>) -> (String, String) {
-        let made = || format!("call_{}_{}_{place}", of.answer.trim_start_matches("chatcmpl-"), of.choice);
+        let made = || call_id(of.answer, of.choice, place);
         let id = if self.id.is_empty() { made() } else { self.id.clone() };
         (id, self.name.clone())
     }

@@ -59,6 +59,8 @@ pub(super) struct Choice {
     /// The same for the text of a refusal.
     refusal_marks: Marks,
     watch: Option<Watch>,
+    /// Its finished text breaks the caller's schema.
+    breaks_schema: bool,
     calls: Calls,
 }
 
@@ -79,6 +81,11 @@ struct Said<'a> {
 }
 
 impl Choice {
+    /// Whether its finished text breaks the caller's schema.
+    pub(super) const fn breaks_schema(&self) -> bool {
+        self.breaks_schema
+    }
+
     pub(super) fn new(place: usize, marks: Marks, watch: Option<Watch>) -> Self {
         Self {
             place,
@@ -90,6 +97,7 @@ impl Choice {
             refusal_marks: marks.clone(),
             marks,
             watch,
+            breaks_schema: false,
             calls: Calls::default(),
         }
     }
@@ -251,7 +259,8 @@ impl Choice {
             // What was cut off, or calls tools or refuses instead, keeps no schema.
             let is_text = self.reason == Some("stop") && self.calls.are_none();
             let is_met = |watch: &Watch| watch.is_met() || self.refuses && watch.has_heard_nothing();
-            (!is_text || self.watch.as_ref().is_none_or(is_met)).then_some(())?;
+            self.breaks_schema = is_text && !self.watch.as_ref().is_none_or(is_met);
+            (!self.breaks_schema).then_some(())?;
         }
         Some(shown)
     }

@@ -1,9 +1,9 @@
 //! Is a stream of chat or completions chunks valid, and what does its caller see of it, who may be one of generate?
 
-use super::BROKEN;
 use super::choice::{Ask, Choice, Shows};
 use super::chunk::{self, Chunk};
 use super::events::{End, Events, Logprobs};
+use super::{BROKEN, UNPARSABLE};
 use crate::answer::{Expected, Fields, Generated, MAX_CHOICES};
 use crate::marks::Marks;
 use crate::prime::Progress;
@@ -87,7 +87,8 @@ impl Choices {
         if let Some(failure) = chunk.failure() {
             return Err(failure);
         }
-        self.chunk(chunk, committed, out).ok_or(BROKEN)
+        let shown = self.chunk(chunk, committed, out);
+        shown.ok_or_else(|| if self.choices.iter().any(Choice::breaks_schema) { UNPARSABLE } else { BROKEN })
     }
 
     /// `[DONE]` came: the stream is whole, or it fails.

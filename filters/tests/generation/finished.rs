@@ -3,7 +3,7 @@
 use crate::host::{Host, INVALID, UNSUPPORTED, UNTRANSLATABLE, chat, completion, read, text};
 use serde_json::{Value, json};
 use spillway_policies::upstream::Endpoint;
-use spillway_policies::{Failure, Surface};
+use spillway_policies::{Cause, Class, Failure, Surface};
 
 fn hiding(mut host: Host) -> Host {
     host.onboarding.reasoning_format = Some("qwen3".into());
@@ -107,6 +107,9 @@ fn strict(schema: &Value) -> Value {
     json!({"model": "org/m", "messages": [], "max_tokens": 8, "response_format": format})
 }
 
+/// An output that breaks the schema.
+const UNPARSABLE: Failure = Failure::new(Cause::InvalidAnswer, Class::Unparsable);
+
 #[test]
 fn a_strict_schema_is_held_against_finished_text() {
     let mut call = strict(&json!({"type": "object", "required": ["a"], "properties": {"a": {"type": "integer"}}}));
@@ -115,15 +118,15 @@ fn a_strict_schema_is_held_against_finished_text() {
         |message: Value, reason: &str| told(&openai(), Surface::Chat, &call, &chat(&message, reason)).map(|_| ());
     let text = |content: &str| json!({"role": "assistant", "content": content});
     assert_eq!(answer(text("{\"a\": 1}"), "stop"), Ok(()));
-    assert_eq!(answer(text("{\"a\": \"1\"}"), "stop"), Err(INVALID));
-    assert_eq!(answer(text("```json\n{\"a\": 1}\n```"), "stop"), Err(INVALID));
-    assert_eq!(answer(json!({"role": "assistant", "content": null}), "stop"), Err(INVALID));
+    assert_eq!(answer(text("{\"a\": \"1\"}"), "stop"), Err(UNPARSABLE));
+    assert_eq!(answer(text("```json\n{\"a\": 1}\n```"), "stop"), Err(UNPARSABLE));
+    assert_eq!(answer(json!({"role": "assistant", "content": null}), "stop"), Err(UNPARSABLE));
     for content in [Value::Null, json!("")] {
         let refusing = |refusal: &str| json!({"role": "assistant", "content": content, "refusal": refusal});
         assert_eq!(answer(refusing("no"), "stop"), Ok(()));
-        assert_eq!(answer(refusing(""), "stop"), Err(INVALID));
+        assert_eq!(answer(refusing(""), "stop"), Err(UNPARSABLE));
     }
-    assert_eq!(answer(json!({"role": "assistant", "content": "x", "refusal": "no"}), "stop"), Err(INVALID));
+    assert_eq!(answer(json!({"role": "assistant", "content": "x", "refusal": "no"}), "stop"), Err(UNPARSABLE));
     assert_eq!(answer(text("{\"a\":"), "length"), Ok(()), "cut off, and said so");
     let calls = json!([{"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}]);
     let calling = json!({"role": "assistant", "content": "", "tool_calls": calls});

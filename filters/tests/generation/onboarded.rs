@@ -131,7 +131,10 @@ fn tool_calls_are_read_out_of_the_text() {
     let two = choice(&format!("a{}{}", marked, marked.replace('0', "2")), "stop");
     assert_eq!(two["message"]["content"], "a");
     let ids: Vec<_> = two["message"]["tool_calls"].as_array().expect("calls").iter().map(|call| &call["id"]).collect();
-    assert_eq!(ids, ["call_fresh-1_0_0", "call_fresh-1_0_1"]);
+    // Some families' templates take no other form.
+    let is_short =
+        |id: &&&Value| id.as_str().is_some_and(|id| id.len() == 9 && id.bytes().all(|b| b.is_ascii_alphanumeric()));
+    assert_eq!((ids.iter().filter(is_short).count(), ids[0] == ids[1]), (2, false));
     let function = &two["message"]["tool_calls"][1]["function"];
     assert_eq!((&function["name"], &function["arguments"]), (&json!("f"), &json!("{\"x\": \"2\"}")));
     let many = completion(&marked.repeat(129), "stop");

@@ -62,7 +62,7 @@ fn a_call_is_shown_once_it_is_named() {
 #[test]
 fn a_call_without_an_id_gets_one_of_ours() {
     let list = shown(&[r#"[{"index":0,"function":{"name":"f","arguments":"{}"}}]"#]).expect("it is valid");
-    assert_eq!(list, [r#"[{"function":{"arguments":"{}","name":"f"},"id":"call_1_0_0","index":0,"type":"function"}]"#]);
+    assert_eq!(list, [r#"[{"function":{"arguments":"{}","name":"f"},"id":"pswgk9aqe","index":0,"type":"function"}]"#]);
 }
 
 #[test]

@@ -131,8 +131,8 @@ fn tool_calls_are_read_out_of_the_text() {
     for pieces in [&[text][..], &pieces] {
         let got = got(TRANSLATED, &expected(), both(), pieces);
         assert_eq!((&*got.content, &*got.reason), ("Let me see.", "tool_calls"));
-        let call = |index: u64, arguments: &str| (index, format!("call_1_0_{index}"), "f".into(), arguments.into());
-        assert_eq!(got.calls, [call(0, r#"{"a":1}"#), call(1, "{}")]);
+        let call = |index: u64, id: &str, arguments: &str| (index, id.into(), "f".into(), arguments.into());
+        assert_eq!(got.calls, [call(0, "pswgk9aqe", r#"{"a":1}"#), call(1, "6sumn59ce", "{}")]);
     }
     let got = got(TRANSLATED, &expected(), both(), &["<tool_call>{\"name\":\"g\"}"]);
     assert_eq!((&*got.content, &*got.reason, got.calls.len()), ("<tool_call>{\"name\":\"g\"}", "stop", 0));
