@@ -85,6 +85,23 @@ mod vectors {
         answered(bencher, Surface::Encode, Content::Json, "", embeddings(host));
     }
 
+    /// The answer of a SIE upstream, which passes through.
+    #[divan::bench(args = [Content::Json, Content::Msgpack])]
+    fn native_encode(bencher: Bencher<'_, '_>, reads: Content) {
+        let whole = asked(Kind::Sie, Surface::Encode, reads, "");
+        let answers = [Raw { content_type: None, body: native(reads) }];
+        let read = || whole.read(black_box(&answers)).expect("a valid answer");
+        bencher.counter(BytesCount::of_slice(&answers[0].body)).bench(read);
+    }
+
+    #[divan::bench]
+    fn floor_native_json_to_f32(bencher: Bencher<'_, '_>) {
+        let json = native(Content::Json);
+        bencher
+            .counter(BytesCount::of_slice(&json))
+            .bench(|| serde_json::from_slice::<Native>(black_box(&json)).expect("vectors"));
+    }
+
     #[divan::bench]
     fn floor_json_to_f32(bencher: Bencher<'_, '_>) {
         let json = serde_json::to_vec(&vec![numbers(); VECTORS]).expect("it renders");
@@ -105,6 +122,34 @@ mod vectors {
     fn floor_base64_decode(bencher: Bencher<'_, '_>) {
         let text = STANDARD.encode(bytes().repeat(VECTORS));
         bencher.counter(BytesCount::of_str(&text)).bench(|| STANDARD.decode(black_box(&text)).expect("base64"));
+    }
+}
+
+mod requests {
+    use super::*;
+
+    /// 8 MB of texts, which become two requests.
+    fn embeddings() -> Vec<u8> {
+        let text = "wide water, narrow gate; ".repeat(82);
+        serde_json::to_vec(&serde_json::json!({"model": "m", "input": vec![text; 4096]})).expect("it renders")
+    }
+
+    #[divan::bench(args = ["openai", "sie"])]
+    fn embeddings_of_8_mb(bencher: Bencher<'_, '_>, kind: &str) {
+        let kind = if kind == "sie" { Kind::Sie } else { openai() };
+        let (body, remote, tasks) = (embeddings(), remote(kind), tasks());
+        let details = details(Surface::Embeddings, &body);
+        let plan = Plan { remote: &remote, tasks: &tasks, trigger: None, surface: Surface::Embeddings };
+        let caller = caller(Surface::Embeddings, Content::Json, &body, &details);
+        let ask = || dialect::ask(black_box(&caller).clone(), &plan).expect("it can be asked").bodies;
+        assert_eq!(ask().len(), if matches!(remote.upstream.kind, Kind::Sie) { 1 } else { 2 });
+        bencher.counter(BytesCount::of_slice(&body)).bench(ask);
+    }
+
+    #[divan::bench]
+    fn floor_validation(bencher: Bencher<'_, '_>) {
+        let body = embeddings();
+        bencher.counter(BytesCount::of_slice(&body)).bench(|| details(Surface::Embeddings, black_box(&body)));
     }
 }
 
@@ -129,15 +174,40 @@ fn embeddings(host: &str) -> Vec<u8> {
         .expect("it renders")
 }
 
+/// The vectors of an answer of SIE, read.
+#[derive(serde::Deserialize)]
+struct Native {
+    #[expect(dead_code, reason = "it is read to be measured")]
+    items: Vec<NativeItem>,
+}
+
+#[derive(serde::Deserialize)]
+struct NativeItem {
+    #[expect(dead_code, reason = "it is read to be measured")]
+    dense: NativeDense,
+}
+
+#[derive(serde::Deserialize)]
+struct NativeDense {
+    #[expect(dead_code, reason = "it is read to be measured")]
+    values: Vec<f32>,
+}
+
+/// What SIE answers to encode.
+fn native(reads: Content) -> Vec<u8> {
+    let answers = [Raw { content_type: Some(b"application/json".to_vec()), body: embeddings("base64") }];
+    asked(openai(), Surface::Encode, reads, "").read(&answers).expect("a valid answer").body
+}
+
 /// Reads an OpenAI host's answer back for a caller.
 fn answered(bencher: Bencher<'_, '_>, surface: Surface, reads: Content, encoding: &str, body: Vec<u8>) {
-    let whole = asked(surface, reads, encoding);
+    let whole = asked(openai(), surface, reads, encoding);
     let answers = [Raw { content_type: Some(b"application/json".to_vec()), body }];
     let read = || whole.read(black_box(&answers)).expect("a valid answer");
     bencher.counter(BytesCount::of_slice(&answers[0].body)).bench(read);
 }
 
-fn asked(surface: Surface, reads: Content, encoding: &str) -> Box<Whole> {
+fn asked(kind: Kind, surface: Surface, reads: Content, encoding: &str) -> Box<Whole> {
     let texts: Vec<String> = (0..VECTORS).map(|number| format!("text {number}")).collect();
     let body = match surface {
         Surface::Embeddings => serde_json::json!({"model": "m", "input": texts, "encoding_format": encoding}),
@@ -146,28 +216,34 @@ fn asked(surface: Surface, reads: Content, encoding: &str) -> Box<Whole> {
         }
     };
     let body = serde_json::to_vec(&body).expect("it renders");
+    let details = details(surface, &body);
+    let (remote, tasks) = (remote(kind), tasks());
+    let plan = Plan { remote: &remote, tasks: &tasks, trigger: None, surface };
+    match dialect::ask(caller(surface, reads, &body, &details), &plan).expect("it can be asked").reading {
+        Reading::Whole(whole) => whole,
+        Reading::Stream(_) => panic!("vectors do not stream"),
+    }
+}
+
+fn details(surface: Surface, body: &[u8]) -> Details {
     let rules = Rules { dialect: Dialect::Sie, accept: &[], dense_dim: Some(1024), max_output_tokens: None };
-    let details: Details = call::inspect(surface, Format::Json, &body, &rules).expect("well-formed");
-    let model_span = call::named(Format::Json, b"", &body).ok().map(|named| named.span);
-    let caller = Caller {
+    call::inspect(surface, Format::Json, body, &rules).expect("well-formed")
+}
+
+fn caller<'a>(surface: Surface, reads: Content, body: &'a [u8], details: &'a Details) -> Caller<'a> {
+    Caller {
         surface,
         dialect: Dialect::Openai,
         format: Format::Json,
         content_type: b"application/json",
         reads,
-        body: &body,
+        body,
         model: "m",
-        model_span,
+        model_span: call::named(Format::Json, b"", body).ok().map(|named| named.span),
         second_rerank: false,
-        details: &details,
+        details,
         id: "id".to_owned(),
         created_s: 0,
-    };
-    let (remote, tasks) = (remote(), tasks());
-    let plan = Plan { remote: &remote, tasks: &tasks, trigger: None, surface };
-    match dialect::ask(caller, &plan).expect("it can be asked").reading {
-        Reading::Whole(whole) => whole,
-        Reading::Stream(_) => panic!("vectors do not stream"),
     }
 }
 
@@ -178,10 +254,14 @@ fn tasks() -> Tasks {
     tasks
 }
 
-fn remote() -> Remote {
+fn openai() -> Kind {
+    Kind::Openai(vec![Endpoint::Embeddings])
+}
+
+fn remote(kind: Kind) -> Remote {
     let upstream = Upstream {
         name: UpstreamName::parse("host").expect("a name"),
-        kind: Kind::Openai(vec![Endpoint::Embeddings]),
+        kind,
         base_url: BaseUrl::parse("https://host.example.com/v1").expect("a URL"),
         credential: None,
         rate_cap: rate_cap::Settings { requests_per_minute: 60, max_concurrency: 4 },

@@ -27,14 +27,13 @@ mod score;
 mod transcription;
 mod usage;
 pub(crate) mod vector;
-mod writer;
 
 use choices::Kind;
 pub(crate) use choices::MAX_CHOICES;
 pub use dtype::OutputDtype;
 pub(crate) use fields::Fields;
 pub(crate) use list::{Bounded, values};
-pub(crate) use members::{Members, json_text};
+pub(crate) use members::Members;
 pub(crate) use usage::{Generated, Tokens};
 
 use crate::names;
@@ -62,6 +61,14 @@ impl Content {
             Self::Json => names::JSON,
             Self::Msgpack => names::MSGPACK,
             Self::Text => "text/plain; charset=utf-8",
+        }
+    }
+
+    /// Nothing, as a value.
+    pub(crate) const fn null(self) -> &'static [u8] {
+        match self {
+            Self::Msgpack => &[0xc0],
+            Self::Json | Self::Text => b"null",
         }
     }
 }

@@ -31,7 +31,6 @@ mod responses;
 mod scores;
 mod vectors;
 mod verbatim;
-mod writer;
 
 use crate::answer::{self, Content, Expected, Members};
 use crate::call::{Details, Format};

@@ -8,6 +8,7 @@ pub(crate) use outgoing::Outgoing;
 use crate::answer::Content;
 use crate::answer::members::Members;
 use crate::call::Format;
+use crate::writer::json_text;
 use std::ops::Range;
 
 /// One piece of an outgoing body.
@@ -30,12 +31,23 @@ impl Piece {
     }
 }
 
+/// Up to this many bytes a held value is copied: one write on the socket costs more.
+const SMALL: usize = 512;
+
+/// Where a large value stands in the held body; none when it is small or stands elsewhere.
+pub(crate) fn large(held: &[u8], value: &[u8]) -> Option<Range<usize>> {
+    let start = value.as_ptr().addr().wrapping_sub(held.as_ptr().addr());
+    let range = start..start.wrapping_add(value.len());
+    let is_held = held.get(range.clone()).is_some_and(|held| std::ptr::eq(held, value));
+    (is_held && value.len() > SMALL).then_some(range)
+}
+
 /// The outgoing body: the caller's with `model` in place of the value at `span`.
 #[must_use]
 pub fn renamed(format: Format, body_len: usize, span: Range<usize>, model: &str) -> Vec<Piece> {
     let name = match format {
         Format::Multipart => model.as_bytes().to_vec(),
-        Format::Json | Format::Msgpack => quoted(model),
+        Format::Json | Format::Msgpack => json_text(model),
     };
     vec![Piece::Held(0..span.start), Piece::New(name), Piece::Held(span.end..body_len)]
 }
@@ -56,10 +68,6 @@ pub(crate) fn drop_profile(call: &mut Outgoing<'_>) -> Option<()> {
         options => call.put("options", options),
     }
     Some(())
-}
-
-fn quoted(text: &str) -> Vec<u8> {
-    serde_json::to_vec(text).expect("a string always renders as JSON")
 }
 
 #[cfg(test)]

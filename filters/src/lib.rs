@@ -30,3 +30,4 @@ mod tree;
 pub mod upstream_status;
 pub mod validate;
 pub mod wire;
+mod writer;

@@ -1,6 +1,6 @@
 //! What does an answer show instead of what the upstream wrote?
 
-use crate::answer::json_text;
+use crate::writer::json_text;
 
 /// What an answer shows instead of what the upstream wrote.
 #[derive(Clone, Debug, Default)]

@@ -6,8 +6,8 @@
 use super::choices::Kind;
 use super::cursor::Cursor;
 use super::members::Members;
-use super::writer::Writer;
 use super::{Content, Expected, Fields, Generated, MAX_CHOICES, finish, logprobs};
+use crate::writer::Writer;
 use spillway_policies::Surface;
 
 /// Most characters of the id or name of a tool call.
@@ -32,7 +32,7 @@ pub(super) fn shown(members: &Members<'_>, kind: Kind, expected: &Expected) -> O
         writer.member("object");
         writer.text(object);
         writer.member("created");
-        writer.number(expected.shown.created_s);
+        writer.whole(expected.shown.created_s);
         writer.member("model");
         writer.text(&expected.shown.model);
         let count = write_choices(members.raw("choices")?, kind, expected, writer)?;
@@ -47,17 +47,16 @@ pub(super) fn shown(members: &Members<'_>, kind: Kind, expected: &Expected) -> O
 
 /// The choices, each index once. How many they are.
 fn write_choices(raw: &[u8], kind: Kind, expected: &Expected, writer: &mut Writer) -> Option<usize> {
-    let (mut seen, mut count) = (0_u128, 0);
+    let mut seen = 0_u128;
     writer.member("choices");
-    writer.list(|writer| {
-        count = Cursor::new(Content::Json, raw).list(|cursor| {
+    let count = writer.list(|writer| {
+        Cursor::new(Content::Json, raw).list(|cursor| {
             writer.element();
             let index = write_choice(cursor, kind, expected, writer)?;
             let bit = 1_u128.checked_shl(index).filter(|bit| seen & bit == 0)?;
             seen |= bit;
             Some(())
-        })?;
-        Some(())
+        })
     })?;
     // Distinct indexes that are as many as the highest says are all of them.
     let is_full = (1..=MAX_CHOICES).contains(&count) && seen == u128::MAX >> (MAX_CHOICES - count);
@@ -132,10 +131,8 @@ fn write_tool_calls(raw: &[u8], writer: &mut Writer) -> Option<usize> {
             count += 1;
             writer.element();
             (count <= MAX_TOOL_CALLS).then(|| write_tool_call(cursor, writer))?
-        })?;
-        Some(())
-    })?;
-    Some(count)
+        })
+    })
 }
 
 fn write_tool_call(cursor: &mut Cursor<'_>, writer: &mut Writer) -> Option<()> {

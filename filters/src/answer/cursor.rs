@@ -40,8 +40,7 @@ impl<'a> Cursor<'a> {
     /// Null, if it is one.
     pub(super) fn null(&mut self) -> Option<()> {
         self.skip_space();
-        let null: &[u8] = if self.content == Content::Msgpack { &[0xc0] } else { b"null" };
-        self.rest = self.rest.strip_prefix(null)?;
+        self.rest = self.rest.strip_prefix(self.content.null())?;
         Some(())
     }
 

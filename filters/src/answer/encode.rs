@@ -7,8 +7,8 @@ use super::array::Array;
 use super::cursor::Cursor;
 use super::members::Members;
 use super::native::{answer, id, write_items};
-use super::writer::Writer;
 use super::{Content, Expected, OutputDtype};
+use crate::writer::Writer;
 
 /// The upper end of sparse indexes where the model declares none.
 const MAX_SPARSE_DIM: u64 = 1 << 31;
@@ -58,24 +58,18 @@ fn write_item(
     (there.contains(&true) && !lacks).then_some(())?;
     writer.object(|writer| {
         writer.member_if("id", id(expected, place, found));
-        write_output("dense", &DENSE, dense, writer)?;
-        write_output("sparse", &SPARSE, sparse, writer)?;
-        write_output("multivector", &MULTIVECTOR, multivector, writer)
-    })
+        write_output("dense", &DENSE, dense, writer);
+        write_output("sparse", &SPARSE, sparse, writer);
+        write_output("multivector", &MULTIVECTOR, multivector, writer);
+    });
+    Some(())
 }
 
-fn write_output<const N: usize>(
-    name: &str,
-    names: &[&str; N],
-    found: Option<[Option<&[u8]>; N]>,
-    writer: &mut Writer,
-) -> Option<()> {
-    let Some(found) = found else { return Some(()) };
-    writer.member(name);
-    writer.object(|writer| {
-        writer.members(names, &found);
-        Some(())
-    })
+fn write_output<const N: usize>(name: &str, names: &[&str; N], found: Option<[Option<&[u8]>; N]>, writer: &mut Writer) {
+    if let Some(found) = found {
+        writer.member(name);
+        writer.object(|writer| writer.members(names, &found));
+    }
 }
 
 fn read_dense<'a>(cursor: &mut Cursor<'a>, expected: &Expected, widths: &mut Widths) -> Option<[Option<&'a [u8]>; 3]> {
@@ -186,7 +180,6 @@ fn write_timing(members: &Members<'_>, writer: &mut Writer) {
     if cursor.null().is_some() {
         writer.member_if("timing", Some(raw));
     } else if let Some(found) = cursor.members(&TIMING, |_, cursor| cursor.null_or(Cursor::finite)) {
-        // An object of five members at most always fits.
-        let _ = write_output("timing", &TIMING, Some(found), writer);
+        write_output("timing", &TIMING, Some(found), writer);
     }
 }

@@ -3,9 +3,9 @@
 use super::cursor::Cursor;
 use super::members::{self, Members};
 use super::native::{answer, id, write_items};
-use super::writer::Writer;
 use super::{Content, Expected};
 use crate::upstream_status::loose::Loose;
+use crate::writer::Writer;
 use spillway_policies::failure::SieCode;
 
 /// What was found, list by list: the members of each thing, and how many of the first of them it must have.
@@ -43,7 +43,8 @@ fn write_item(cursor: &mut Cursor<'_>, place: usize, expected: &Expected, writer
         write_things(content, "classifications", classifications, &CLASSIFICATION, writer)?;
         write_things(content, "objects", objects, &OBJECT, writer)?;
         write_data(content, data, writer)?;
-        write_error(content, error, writer)
+        write_error(content, error, writer);
+        Some(())
     })
 }
 
@@ -58,7 +59,7 @@ fn write_things<const N: usize>(
     writer.member(name);
     let mut cursor = raw.map(|raw| Cursor::new(content, raw)).filter(|cursor| cursor.clone().null().is_none());
     writer.list(|writer| {
-        let Some(cursor) = &mut cursor else { return Some(()) };
+        let Some(cursor) = &mut cursor else { return Some(0) };
         cursor.list(|cursor| {
             let found = cursor.members(names, |name, cursor| {
                 let must_be = names[..*required].contains(&name);
@@ -66,13 +67,11 @@ fn write_things<const N: usize>(
             })?;
             found[..*required].iter().all(Option::is_some).then_some(())?;
             writer.element();
-            writer.object(|writer| {
-                writer.members(names, &found);
-                Some(())
-            })
-        })?;
-        Some(())
-    })
+            writer.object(|writer| writer.members(names, &found));
+            Some(())
+        })
+    })?;
+    Some(())
 }
 
 fn read_part(name: &str, cursor: &mut Cursor<'_>) -> Option<()> {
@@ -87,15 +86,18 @@ fn read_part(name: &str, cursor: &mut Cursor<'_>) -> Option<()> {
 fn write_data(content: Content, raw: Option<&[u8]>, writer: &mut Writer) -> Option<()> {
     writer.member("data");
     let raw = raw.filter(|raw| Cursor::new(content, raw).null().is_none());
-    let Some(raw) = raw else { return writer.object(|_| Some(())) };
+    let Some(raw) = raw else {
+        writer.object(|_| ());
+        return Some(());
+    };
     Cursor::new(content, raw).object(|_, cursor| cursor.plain())?;
     writer.raw(raw);
     Some(())
 }
 
 /// Our own words in place of the upstream's where an item has an error; its code stays when it is one of SIE's.
-fn write_error(content: Content, raw: Option<&[u8]>, writer: &mut Writer) -> Option<()> {
-    let Some(raw) = raw.filter(|raw| Cursor::new(content, raw).null().is_none()) else { return Some(()) };
+fn write_error(content: Content, raw: Option<&[u8]>, writer: &mut Writer) {
+    let Some(raw) = raw.filter(|raw| Cursor::new(content, raw).null().is_none()) else { return };
     let code = match members::read::<Loose<'_>>(content, raw) {
         Some(Loose::Object { code: Some(code), .. }) => match *code {
             Loose::Text(code) => SieCode::ALL.into_iter().find(|known| known.token() == code),
@@ -109,6 +111,5 @@ fn write_error(content: Content, raw: Option<&[u8]>, writer: &mut Writer) -> Opt
         writer.text(code.unwrap_or(SieCode::InferenceError).token());
         writer.member("message");
         writer.text("the upstream could not process this item");
-        Some(())
-    })
+    });
 }

@@ -6,7 +6,7 @@
 use super::Content;
 use super::choices::Kind;
 use super::cursor::Cursor;
-use super::writer::Writer;
+use crate::writer::Writer;
 
 /// Most alternatives to one token.
 const MAX_ALTERNATIVES: usize = 20;
@@ -55,9 +55,9 @@ fn write_tokens(raw: &[u8], alternatives: bool, writer: &mut Writer) -> Option<(
             (alternatives || count <= MAX_ALTERNATIVES).then_some(())?;
             writer.element();
             write_token(cursor, alternatives, writer)
-        })?;
-        Some(())
-    })
+        })
+    })?;
+    Some(())
 }
 
 fn write_token(cursor: &mut Cursor<'_>, alternatives: bool, writer: &mut Writer) -> Option<()> {

@@ -3,6 +3,7 @@
 //! Values stay the bytes they were, so a large answer never becomes a tree and its numbers keep their digits.
 
 use super::{Content, msgpack};
+use crate::writer::Writer;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, MapAccess, Visitor};
 use serde_json::value::RawValue;
@@ -93,38 +94,21 @@ impl<'a> Members<'a> {
 
     /// Sets a member to a text.
     pub(crate) fn set_text(&mut self, name: &'static str, text: &str) {
-        let mut value = Vec::new();
-        match self.content {
-            Content::Json | Content::Text => value = json_text(text),
-            Content::Msgpack => msgpack::write_text(text, &mut value),
-        }
-        self.set(name, value);
+        let mut writer = Writer::new(self.content, text.len() + 8);
+        writer.text(text);
+        self.set(name, writer.into_bytes());
     }
 
-    /// Appends the object.
-    pub(crate) fn write(&self, out: &mut Vec<u8>) {
-        out.reserve(self.size());
-        if self.content == Content::Msgpack {
-            msgpack::write_map(self.entries.iter().map(|(name, value)| (name.as_ref(), value.as_ref())), out);
-            return;
-        }
-        out.push(b'{');
-        for (place, (name, value)) in self.entries.iter().enumerate() {
-            if place > 0 {
-                out.push(b',');
-            }
-            serde_json::to_writer(&mut *out, name.as_ref()).expect("a text always renders as JSON");
-            out.push(b':');
-            out.extend_from_slice(value);
-        }
-        out.push(b'}');
+    /// Writes the object.
+    pub(crate) fn write(&self, writer: &mut Writer) {
+        writer.object(|writer| self.iter().for_each(|(name, value)| writer.member_if(name, Some(value))));
     }
 
     /// The object as bytes.
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
-        let mut out = Vec::new();
-        self.write(&mut out);
-        out
+        let mut writer = Writer::new(self.content, self.size());
+        self.write(&mut writer);
+        writer.into_bytes()
     }
 }
 
@@ -185,11 +169,6 @@ fn after_string(text: &[u8], mut at: usize) -> Option<usize> {
 fn escaped_unit(text: &[u8], at: usize) -> Option<u16> {
     let digits = text.get(at..at + 6)?.strip_prefix(b"\\u")?;
     u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
-}
-
-/// A text as JSON, quotes included.
-pub(crate) fn json_text(text: &str) -> Vec<u8> {
-    serde_json::to_vec(text).expect("a text always renders as JSON")
 }
 
 /// The members of a JSON object.

@@ -46,86 +46,6 @@ pub(super) fn values(bytes: &[u8], max: usize) -> Option<Vec<&[u8]>> {
     rest.is_empty().then_some(values)
 }
 
-/// Appends a map of names and raw values.
-pub(super) fn write_map<'m>(members: impl ExactSizeIterator<Item = (&'m str, &'m [u8])>, out: &mut Vec<u8>) {
-    write_map_head(members.len(), out);
-    for (name, value) in members {
-        write_text(name, out);
-        out.extend_from_slice(value);
-    }
-}
-
-/// Appends the head of a list of so many values.
-pub(crate) fn write_list_head(count: usize, out: &mut Vec<u8>) {
-    match u16::try_from(count) {
-        Ok(count) if count < 16 => out.push(0x90 | count.to_be_bytes()[1]),
-        Ok(count) => put(out, 0xdc, &count.to_be_bytes()),
-        Err(_) => put(out, 0xdd, &narrow(count).to_be_bytes()),
-    }
-}
-
-/// Appends the head of a map of so many members.
-pub(crate) fn write_map_head(count: usize, out: &mut Vec<u8>) {
-    match u16::try_from(count) {
-        Ok(count) if count < 16 => out.push(0x80 | count.to_be_bytes()[1]),
-        Ok(count) => put(out, 0xde, &count.to_be_bytes()),
-        Err(_) => put(out, 0xdf, &narrow(count).to_be_bytes()),
-    }
-}
-
-/// Appends a text.
-pub(crate) fn write_text(text: &str, out: &mut Vec<u8>) {
-    match u16::try_from(text.len()) {
-        Ok(len) if len < 32 => out.push(0xa0 | len.to_be_bytes()[1]),
-        Ok(len) if len < 256 => put(out, 0xd9, &len.to_be_bytes()[1..]),
-        Ok(len) => put(out, 0xda, &len.to_be_bytes()),
-        Err(_) => put(out, 0xdb, &narrow(text.len()).to_be_bytes()),
-    }
-    out.extend_from_slice(text.as_bytes());
-}
-
-/// Appends the head of so many bytes.
-pub(crate) fn write_bytes_head(len: usize, out: &mut Vec<u8>) {
-    match u16::try_from(len) {
-        Ok(len) if len < 256 => put(out, 0xc4, &len.to_be_bytes()[1..]),
-        Ok(len) => put(out, 0xc5, &len.to_be_bytes()),
-        Err(_) => put(out, 0xc6, &narrow(len).to_be_bytes()),
-    }
-}
-
-/// Appends bytes.
-pub(crate) fn write_bytes(bytes: &[u8], out: &mut Vec<u8>) {
-    write_bytes_head(bytes.len(), out);
-    out.extend_from_slice(bytes);
-}
-
-/// Appends a whole number in its shortest form.
-pub(crate) fn write_whole(number: u64, out: &mut Vec<u8>) {
-    let bytes = number.to_be_bytes();
-    match number {
-        0..=0x7f => out.push(bytes[7]),
-        0x80..=0xff => put(out, 0xcc, &bytes[7..]),
-        0x100..=0xffff => put(out, 0xcd, &bytes[6..]),
-        0x1_0000..=0xffff_ffff => put(out, 0xce, &bytes[4..]),
-        _ => put(out, 0xcf, &bytes),
-    }
-}
-
-/// Appends a number as a 64-bit float.
-pub(crate) fn write_float(number: f64, out: &mut Vec<u8>) {
-    put(out, 0xcb, &number.to_be_bytes());
-}
-
-/// A length as msgpack has room for it. Nothing here is ever longer: a body is bounded far below.
-fn narrow(len: usize) -> u32 {
-    u32::try_from(len).unwrap_or(u32::MAX)
-}
-
-fn put(out: &mut Vec<u8>, marker: u8, bytes: &[u8]) {
-    out.push(marker);
-    out.extend_from_slice(bytes);
-}
-
 fn text(value: &[u8]) -> Option<&str> {
     match token(value)? {
         (Token::Text(text), _) => Some(text),
@@ -270,6 +190,9 @@ const fn width(step: u8) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::answer::Content;
+    use crate::writer::Writer;
+    use crate::writer::msgpack::{write_bytes, write_list_head, write_text, write_whole};
     use proptest::prelude::*;
 
     #[test]
@@ -356,8 +279,9 @@ mod tests {
         let long = vec!["x".repeat(40), "y".repeat(70_000)];
         let many = |count: usize| (0..count).map(|n| format!("n{n}")).collect::<Vec<_>>();
         for names in [many(0), many(15), many(16), many(70_000), long] {
-            let mut out = Vec::new();
-            write_map(names.iter().map(|name| (name.as_str(), &[0xc0][..])), &mut out);
+            let mut writer = Writer::new(Content::Msgpack, 0);
+            writer.object(|writer| names.iter().for_each(|name| writer.member_if(name, Some(&[0xc0]))));
+            let out = writer.into_bytes();
             let read: Vec<_> = members(&out, 70_000).expect("a map").into_iter().map(|(name, _)| name).collect();
             assert_eq!(read, names);
         }

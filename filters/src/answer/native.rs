@@ -3,9 +3,9 @@
 use super::cursor::Cursor;
 use super::members::Members;
 use super::usage::Generated;
-use super::writer::Writer;
 use super::{Expected, Fields, finish};
 use crate::upstream_status::loose::Text;
+use crate::writer::Writer;
 
 /// Most items of one answer, when the caller's number is not known.
 const MAX_ITEMS: usize = 65_536;
@@ -76,19 +76,19 @@ fn write_usage(members: &Members<'_>, writer: &mut Writer) -> Option<()> {
     writer.member("usage");
     writer.object(|writer| {
         writer.member("input_tokens");
-        writer.number(input);
+        writer.whole(input);
         if let Some(images) = images {
             writer.member("images");
-            writer.number(images);
+            writer.whole(images);
         }
-        let Some(content) = content else { return Some(()) };
+        let Some(content) = content else { return };
         writer.member("input_tokens_details");
         writer.object(|writer| {
             writer.member("content_tokens");
-            writer.number(content);
-            Some(())
-        })
-    })
+            writer.whole(content);
+        });
+    });
+    Some(())
 }
 
 fn tokens(cursor: &mut Cursor<'_>) -> Option<u64> {

@@ -7,9 +7,9 @@ use super::chat::tool_name;
 use super::cursor::Cursor;
 use super::members::Members;
 use super::usage::Responded;
-use super::writer::Writer;
 use super::{Content, Expected, Fields};
 use crate::upstream_status::loose::Text;
+use crate::writer::Writer;
 
 /// Most pieces of output that are read.
 const MAX_OUTPUT: usize = 256;
@@ -26,16 +26,17 @@ pub(super) fn shown(members: &Members<'_>, expected: &Expected) -> Option<Vec<u8
         writer.member("object");
         writer.text("response");
         writer.member("created_at");
-        writer.number(expected.shown.created_s);
+        writer.whole(expected.shown.created_s);
         writer.member("model");
         writer.text(&expected.shown.model);
         writer.member("status");
         writer.text(status);
         let count = write_output(members.raw("output")?, expected, writer)?;
         (count > 0 || status == "incomplete").then_some(())?;
-        write_incompleteness(members, writer)?;
+        write_incompleteness(members, writer);
         writer.member("usage");
-        usage.write(writer)
+        usage.write(writer);
+        Some(())
     })?;
     Some(writer.into_bytes())
 }
@@ -74,8 +75,7 @@ fn write_output(raw: &[u8], expected: &Expected, writer: &mut Writer) -> Option<
                 _ if expected.no_tools => None,
                 _ => write_function_call(piece, &format!("fc{id}{place}"), writer),
             }
-        })?;
-        Some(())
+        })
     })?;
     Some(written)
 }
@@ -103,11 +103,9 @@ fn write_message(raw: &[u8], id: &str, writer: &mut Writer) -> Option<()> {
         writer.member("status");
         writer.text(status);
         writer.member("content");
-        writer.list(|writer| {
-            Cursor::new(Content::Json, content?).list(|cursor| write_part(cursor, writer))?;
-            Some(())
-        })
-    })
+        writer.list(|writer| Cursor::new(Content::Json, content?).list(|cursor| write_part(cursor, writer)))
+    })?;
+    Some(())
 }
 
 /// A part of a message: text, or the words of a refusal.
@@ -155,21 +153,20 @@ fn write_function_call(raw: &[u8], id: &str, writer: &mut Writer) -> Option<()> 
 }
 
 /// Why an answer is not complete, where the upstream says so in words that OpenAI knows.
-fn write_incompleteness(members: &Members<'_>, writer: &mut Writer) -> Option<()> {
+fn write_incompleteness(members: &Members<'_>, writer: &mut Writer) {
     let Some(Some(Fields(details))) = members.read_member::<Option<Fields<Incompleteness<'_>>>>("incomplete_details")
     else {
-        return Some(());
+        return;
     };
-    let Some(Text(reason)) = details.reason else { return Some(()) };
+    let Some(Text(reason)) = details.reason else { return };
     if !matches!(reason.as_ref(), "content_filter" | "max_output_tokens") {
-        return Some(());
+        return;
     }
     writer.member("incomplete_details");
     writer.object(|writer| {
         writer.member("reason");
         writer.text(&reason);
-        Some(())
-    })
+    });
 }
 
 #[derive(serde::Deserialize)]

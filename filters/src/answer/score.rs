@@ -6,8 +6,8 @@ use super::cursor::Cursor;
 use super::indexes::are_distinct_below;
 use super::members::Members;
 use super::native::{answer, items};
-use super::writer::Writer;
 use super::{Content, Expected};
+use crate::writer::Writer;
 
 /// Most scores of one answer, when the caller's number is not known.
 const MAX_SCORES: usize = 65_536;
@@ -19,13 +19,14 @@ pub(super) fn shown(members: &Members<'_>, expected: &Expected) -> Option<Vec<u8
     answer(members, expected, |writer| {
         write_query_id(members, writer)?;
         writer.member("scores");
-        writer.list(|writer| {
-            let mut ranked = scores.iter().zip(0..);
-            ranked.try_for_each(|(score, rank)| {
+        writer.list_of(scores.len(), |writer| {
+            let ranked = scores.iter().zip(0..);
+            ranked.for_each(|(score, rank)| {
                 writer.element();
-                write_score(score, rank, expected, writer)
-            })
-        })
+                write_score(score, rank, expected, writer);
+            });
+        });
+        Some(())
     })
 }
 
@@ -67,7 +68,7 @@ fn position(content: Content, item_id: &[u8]) -> Option<usize> {
     id.parse().ok().filter(|_| is_canonical)
 }
 
-fn write_score(score: &Score<'_>, rank: u64, expected: &Expected, writer: &mut Writer) -> Option<()> {
+fn write_score(score: &Score<'_>, rank: u64, expected: &Expected, writer: &mut Writer) {
     writer.object(|writer| {
         writer.member("item_id");
         match expected.ids.get(score.place) {
@@ -77,9 +78,8 @@ fn write_score(score: &Score<'_>, rank: u64, expected: &Expected, writer: &mut W
         }
         writer.member_if("score", Some(score.raw));
         writer.member("rank");
-        writer.number(rank);
-        Some(())
-    })
+        writer.whole(rank);
+    });
 }
 
 fn write_query_id(members: &Members<'_>, writer: &mut Writer) -> Option<()> {

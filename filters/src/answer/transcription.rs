@@ -5,7 +5,7 @@
 use super::Content;
 use super::cursor::Cursor;
 use super::members::Members;
-use super::writer::Writer;
+use crate::writer::Writer;
 
 const SCALARS: [&str; 6] = ["task", "language", "duration", "duration_ms", "text", "usage"];
 const SEGMENT: [&str; 10] = [
@@ -64,10 +64,8 @@ fn write_usage(cursor: &mut Cursor<'_>, writer: &mut Writer) -> Option<()> {
         _ => cursor.count().map(drop),
     })?;
     writer.member("usage");
-    writer.object(|writer| {
-        writer.members(&USAGE, &found);
-        Some(())
-    })
+    writer.object(|writer| writer.members(&USAGE, &found));
+    Some(())
 }
 
 /// A list of things that are said from one moment to another: text, and numbers about it.
@@ -93,13 +91,11 @@ fn write_timed<const N: usize>(
             let is_whole = (is_there("text") || is_there("word")) && is_there("start") && is_there("end");
             is_whole.then_some(())?;
             writer.element();
-            writer.object(|writer| {
-                writer.members(names, &found);
-                Some(())
-            })
-        })?;
-        Some(())
-    })
+            writer.object(|writer| writer.members(names, &found));
+            Some(())
+        })
+    })?;
+    Some(())
 }
 
 /// A moment or a length in seconds.

@@ -2,9 +2,9 @@
 //!
 //! Tokens are whole numbers below 2^32 everywhere (contract section 5, "Usage").
 
-use super::writer::Writer;
 use super::{Expected, Fields};
 use crate::upstream_status::loose::Loose;
+use crate::writer::Writer;
 use serde::Deserialize;
 
 /// Usage of chat, completions and generate.
@@ -172,7 +172,7 @@ impl Responded {
     }
 
     /// The same usage with nothing beside what is checked.
-    pub(super) fn write(self, writer: &mut Writer) -> Option<()> {
+    pub(super) fn write(self, writer: &mut Writer) {
         let usage = self.generated();
         writer.object(|writer| {
             for (name, count) in [
@@ -181,15 +181,14 @@ impl Responded {
                 ("total_tokens", usage.total()),
             ] {
                 writer.member(name);
-                writer.number(count);
+                writer.whole(count);
             }
-            let Some(cached) = usage.cached_tokens() else { return Some(()) };
+            let Some(cached) = usage.cached_tokens() else { return };
             writer.member("input_tokens_details");
             writer.object(|writer| {
                 writer.member("cached_tokens");
-                writer.number(cached.into());
-                Some(())
-            })
-        })
+                writer.whole(cached.into());
+            });
+        });
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! SIE computes every other form from 32-bit floats, each vector for itself, so it can be done here (fixture `output_dtypes.json`).
 
-use crate::answer::{OutputDtype, msgpack, vector};
+use crate::answer::{OutputDtype, vector};
+use crate::writer::msgpack;
 use half::f16;
 
 impl OutputDtype {

@@ -1,9 +1,10 @@
 //! What do the items of a native call say, as far as an OpenAI host can be asked about them?
 
 use super::{NOT_REPLAYABLE, UNTRANSLATABLE};
-use crate::answer::{Bounded, Fields, json_text, msgpack};
+use crate::answer::{Bounded, Fields, msgpack};
 use crate::call::Format;
 use crate::upstream_status::loose::Text;
+use crate::writer::json_text;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use spillway_policies::Failure;

@@ -2,13 +2,13 @@
 //!
 //! An upstream sees no id of the caller's: it answers in order, or by places. What is large stays where it is held.
 
-use super::writer::Writer;
 use super::{Answer, Asked, Caller, INVALID, NOT_REPLAYABLE, Raw, Reading, Whole, batches, scores};
 use crate::answer::{self, Content, Expected, Fields, Members, OutputDtype, Outputs};
 use crate::call::Format;
 use crate::edit::{self, Piece};
 use crate::paths;
 use crate::upstream_status::loose::Text;
+use crate::writer::Writer;
 use serde::Deserialize;
 use spillway_policies::verdict::Plan;
 use spillway_policies::{Failure, Surface};
@@ -17,9 +17,6 @@ use std::ops::Range;
 
 /// The members of an item that an upstream is told.
 const ITEM: [&str; 6] = ["text", "images", "audio", "video", "document", "metadata"];
-
-/// Up to this many bytes a held value is copied: one write on the socket costs more.
-const SMALL: usize = 512;
 
 pub(super) fn ask(caller: Caller<'_>, plan: &Plan<'_>) -> Result<Asked, Failure> {
     let content = if caller.format == Format::Msgpack { Content::Msgpack } else { Content::Json };
@@ -101,31 +98,28 @@ impl<'a> Call<'a> {
     /// The body of one request: these items and what is said about all of them.
     fn body(&self, run: &Range<usize>) -> Vec<Piece> {
         let said: Vec<_> = self.known().iter().filter_map(|name| Some((*name, self.params.raw(name)?))).collect();
-        let mut body = Body { held: self.held, writer: Writer::with_capacity(self.content, 512), pieces: Vec::new() };
-        if let Some(query) = &self.query {
-            body.writer.open_map(2 + said.len());
-            body.writer.name("query");
-            body.item(query, None);
-        } else {
-            body.writer.open_map(1 + usize::from(!said.is_empty()));
-        }
-        body.writer.name("items");
-        body.writer.open_list(run.len());
-        for (place, item) in self.items[run.clone()].iter().enumerate() {
-            body.writer.element();
-            body.item(item, self.query.is_some().then_some(place));
-        }
-        body.writer.close_list();
-        if self.query.is_some() {
-            body.members(&said);
-        } else if !said.is_empty() {
-            body.writer.name("params");
-            body.writer.open_map(said.len());
-            body.members(&said);
-            body.writer.close_map();
-        }
-        body.writer.close_map();
-        body.finish()
+        let mut writer = Writer::new(self.content, 512);
+        let mut gaps = Gaps { held: self.held, found: Vec::new() };
+        writer.object(|writer| {
+            if let Some(query) = &self.query {
+                writer.member("query");
+                gaps.item(query, None, writer);
+            }
+            writer.member("items");
+            writer.list_of(run.len(), |writer| {
+                for (place, item) in self.items[run.clone()].iter().enumerate() {
+                    writer.element();
+                    gaps.item(item, self.query.is_some().then_some(place), writer);
+                }
+            });
+            if self.query.is_some() {
+                gaps.members(&said, writer);
+            } else if !said.is_empty() {
+                writer.member("params");
+                writer.object(|writer| gaps.members(&said, writer));
+            }
+        });
+        gaps.pieces(&writer.into_bytes())
     }
 
     /// The outputs that encode asks for, when it says so; SIE looks into `options` first.
@@ -183,49 +177,48 @@ impl<'a> Call<'a> {
     }
 }
 
-/// One body in the making.
-struct Body<'a> {
+/// Where a body lacks large values, because they stay in the held one.
+struct Gaps<'a> {
     held: &'a [u8],
-    writer: Writer,
-    pieces: Vec<Piece>,
+    /// Places in what is written, each with the range of the held body that stands there.
+    found: Vec<(usize, Range<usize>)>,
 }
 
-impl Body<'_> {
-    /// An item without the caller's id; those of score are named by their places.
-    fn item(&mut self, item: &Members<'_>, place: Option<usize>) {
+impl Gaps<'_> {
+    /// Writes an item without the caller's id; those of score are named by their places.
+    fn item(&mut self, item: &Members<'_>, place: Option<usize>, writer: &mut Writer) {
         let said: Vec<_> = ITEM.into_iter().filter_map(|name| Some((name, item.raw(name)?))).collect();
-        self.writer.open_map(said.len() + usize::from(place.is_some()));
-        if let Some(place) = place {
-            self.writer.name("id");
-            self.writer.text(&place.to_string());
-        }
-        self.members(&said);
-        self.writer.close_map();
+        writer.object(|writer| {
+            if let Some(place) = place {
+                writer.member("id");
+                writer.text(&place.to_string());
+            }
+            self.members(&said, writer);
+        });
     }
 
-    fn members(&mut self, members: &[(&str, &[u8])]) {
+    /// Writes members; those with a large value as a gap.
+    fn members(&mut self, members: &[(&str, &[u8])], writer: &mut Writer) {
         for (name, value) in members {
-            self.writer.name(name);
-            self.raw(value);
+            writer.member(name);
+            match edit::large(self.held, value) {
+                Some(range) => self.found.push((writer.buffer().len(), range)),
+                None => writer.raw(value),
+            }
         }
     }
 
-    /// A raw value: a large one that stands in the held body stays there.
-    fn raw(&mut self, value: &[u8]) {
-        let start = value.as_ptr().addr().wrapping_sub(self.held.as_ptr().addr());
-        let range = start..start.wrapping_add(value.len());
-        let is_held = self.held.get(range.clone()).is_some_and(|held| std::ptr::eq(held, value));
-        if is_held && value.len() > SMALL {
-            self.pieces.push(Piece::New(std::mem::take(self.writer.buffer())));
-            self.pieces.push(Piece::Held(range));
-        } else {
-            self.writer.raw(value);
+    /// The body in pieces.
+    fn pieces(self, written: &[u8]) -> Vec<Piece> {
+        let mut pieces = Vec::with_capacity(2 * self.found.len() + 1);
+        let mut start = 0;
+        for (end, range) in self.found {
+            pieces.push(Piece::New(written[start..end].to_vec()));
+            pieces.push(Piece::Held(range));
+            start = end;
         }
-    }
-
-    fn finish(mut self) -> Vec<Piece> {
-        self.pieces.push(Piece::New(self.writer.into_bytes()));
-        self.pieces
+        pieces.push(Piece::New(written[start..].to_vec()));
+        pieces
     }
 }
 
@@ -263,8 +256,7 @@ impl Back {
 
     fn with_query_id(&self, answer: &[u8]) -> Option<Vec<u8>> {
         let mut members = Members::read(self.reads, answer)?;
-        let null: &[u8] = if self.reads == Content::Msgpack { &[0xc0] } else { b"null" };
-        members.set("query_id", self.query_id.clone().unwrap_or_else(|| null.to_vec()));
+        members.set("query_id", self.query_id.clone().unwrap_or_else(|| self.reads.null().to_vec()));
         Some(members.to_bytes())
     }
 
@@ -276,28 +268,27 @@ impl Back {
         let items = answers.iter().map(|answer| answer::values(self.reads, answer.raw("items")?));
         let items = items.collect::<Option<Vec<_>>>()?.concat();
         let has_timing = self.surface == Surface::Encode;
-        let mut writer =
-            Writer::with_capacity(self.reads, 256 + items.iter().map(|item| item.len() + 1).sum::<usize>());
-        writer.open_map(2 + usize::from(has_timing) + usize::from(usage.is_some()));
-        writer.name("model");
-        writer.raw(answers.first()?.raw("model")?);
-        writer.name("items");
-        writer.open_list(items.len());
-        for item in items {
-            writer.element();
-            writer.raw(item);
-        }
-        writer.close_list();
-        if has_timing {
-            // Each request took its own time.
-            writer.name("timing");
-            writer.null();
-        }
-        if let Some(usage) = usage {
-            writer.name("usage");
-            Usage::write_sum(&usage, &mut writer);
-        }
-        writer.close_map();
+        let mut writer = Writer::new(self.reads, 256 + items.iter().map(|item| item.len() + 1).sum::<usize>());
+        writer.object(|writer| {
+            writer.member_if("model", Some(answers.first()?.raw("model")?));
+            writer.member("items");
+            writer.list_of(items.len(), |writer| {
+                for item in items {
+                    writer.element();
+                    writer.raw(item);
+                }
+            });
+            if has_timing {
+                // Each request took its own time.
+                writer.member("timing");
+                writer.null();
+            }
+            if let Some(usage) = usage {
+                writer.member("usage");
+                Usage::write_sum(&usage, writer);
+            }
+            Some(())
+        })?;
         Some(writer.into_bytes())
     }
 }
@@ -318,14 +309,14 @@ impl Usage {
     /// The sums; of images only when all requests state them.
     fn write_sum(all: &[Self], writer: &mut Writer) {
         let images: Option<u64> = all.iter().map(|usage| usage.images).sum();
-        writer.open_map(1 + usize::from(images.is_some()));
-        writer.name("input_tokens");
-        writer.whole(all.iter().map(|usage| usage.input_tokens).sum());
-        if let Some(images) = images {
-            writer.name("images");
-            writer.whole(images);
-        }
-        writer.close_map();
+        writer.object(|writer| {
+            writer.member("input_tokens");
+            writer.whole(all.iter().map(|usage| usage.input_tokens).sum());
+            if let Some(images) = images {
+                writer.member("images");
+                writer.whole(images);
+            }
+        });
     }
 }
 
@@ -356,7 +347,7 @@ fn id(item: &Members<'_>) -> Option<String> {
 
 /// A text as a raw value of an answer.
 fn raw_text(content: Content, text: &str) -> Vec<u8> {
-    let mut writer = Writer::with_capacity(content, text.len() + 8);
+    let mut writer = Writer::new(content, text.len() + 8);
     writer.text(text);
     writer.into_bytes()
 }

@@ -10,12 +10,13 @@ mod conversation;
 use super::finished::{self, Finishing};
 use super::host::{self, Reader};
 use super::{Answer, Asked, Caller, INVALID, NOT_REPLAYABLE, Raw, Reading, UNSUPPORTED, UNTRANSLATABLE, Whole};
-use crate::answer::{Expected, json_text};
+use crate::answer::Expected;
 use crate::edit::Outgoing;
 use crate::marks::{Heard, Marks};
 use crate::names;
 use crate::template::{Conversation, NotRendered};
 use crate::tools::{ToolFormat, ToolReader, call_id};
+use crate::writer::json_text;
 use spillway_policies::verdict::Plan;
 use spillway_policies::{Cause, Class, Failure, Surface};
 

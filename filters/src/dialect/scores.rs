@@ -1,12 +1,12 @@
 //! How is score asked of an OpenAI host? Its items become the documents of rerank, and the results SIE's own scores.
 
 use super::items::{self, Item, Items};
-use super::writer::Writer;
 use super::{Answer, Asked, Caller, INVALID, Raw, Reading, Whole, rerank};
 use crate::answer::rerank::Ranking;
 use crate::answer::{Content, Fields};
 use crate::edit::Outgoing;
 use crate::upstream_status::loose::Text;
+use crate::writer::Writer;
 use crate::{names, paths};
 use serde::Deserialize;
 use spillway_policies::verdict::Plan;
@@ -57,43 +57,43 @@ impl Back {
         let ranking = Ranking::read(&answer.body, self.ids.len())?;
         let tokens = ranking.usage.and_then(|usage| usage.tokens());
         let ids: usize = self.ids.iter().map(String::len).sum();
-        let mut writer = Writer::with_capacity(self.reads, 256 + self.ids.len() * 64 + ids);
-        writer.open_map(3 + usize::from(tokens.is_some()));
-        writer.name("model");
-        writer.text(&self.model);
-        writer.name("query_id");
-        match &self.query_id {
-            Some(id) => writer.text(id),
-            None => writer.null(),
-        }
-        writer.name("scores");
-        self.write_scores(&ranking, &mut writer);
-        if let Some(tokens) = tokens {
-            writer.name("usage");
-            writer.open_map(1);
-            writer.name("input_tokens");
-            writer.whole(tokens.into());
-            writer.close_map();
-        }
-        writer.close_map();
+        let mut writer = Writer::new(self.reads, 256 + self.ids.len() * 64 + ids);
+        writer.object(|writer| {
+            writer.member("model");
+            writer.text(&self.model);
+            writer.member("query_id");
+            match &self.query_id {
+                Some(id) => writer.text(id),
+                None => writer.null(),
+            }
+            writer.member("scores");
+            self.write_scores(&ranking, writer);
+            if let Some(tokens) = tokens {
+                writer.member("usage");
+                writer.object(|writer| {
+                    writer.member("input_tokens");
+                    writer.whole(tokens.into());
+                });
+            }
+        });
         Ok(Answer { content_type: self.reads.mime(), body: writer.into_bytes() })
     }
 
     fn write_scores(&self, ranking: &Ranking, writer: &mut Writer) {
         let best_first = ranking.best_first();
-        writer.open_list(best_first.len());
-        for (rank, (place, score)) in best_first.into_iter().enumerate() {
-            writer.element();
-            writer.open_map(3);
-            writer.name("item_id");
-            writer.text(&self.ids[place]);
-            writer.name("score");
-            writer.float(score);
-            writer.name("rank");
-            writer.whole(rank as u64);
-            writer.close_map();
-        }
-        writer.close_list();
+        writer.list_of(best_first.len(), |writer| {
+            for (rank, (place, score)) in best_first.into_iter().enumerate() {
+                writer.element();
+                writer.object(|writer| {
+                    writer.member("item_id");
+                    writer.text(&self.ids[place]);
+                    writer.member("score");
+                    writer.float(score);
+                    writer.member("rank");
+                    writer.whole(rank as u64);
+                });
+            }
+        });
     }
 }
 

@@ -4,13 +4,13 @@
 
 use super::dtype;
 use super::items::{self, Items};
-use super::writer::Writer;
 use super::{Answer, Asked, Caller, INVALID, Raw, Reading, UNTRANSLATABLE, Whole, batches};
 use crate::answer::embeddings::Embeddings;
 use crate::answer::vector::Vector;
 use crate::answer::{Bounded, Content, Fields, OutputDtype, Tokens};
 use crate::edit::{Outgoing, Piece};
 use crate::upstream_status::loose::Text;
+use crate::writer::Writer;
 use crate::{names, paths};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -89,22 +89,24 @@ impl Back {
         // SIE's own count is exact or not there (contract section 5, usage).
         let tokens = Tokens::sum(answers.iter().map(|answer| answer.tokens)).filter(|tokens| !tokens.is_estimate);
         let width = self.width(&answers).ok_or(INVALID)?;
-        let mut writer = Writer::with_capacity(self.reads, self.room(&answers, width));
-        writer.open_map(3 + usize::from(tokens.is_some()));
-        writer.name("model");
-        writer.text(&self.model);
-        writer.name("items");
-        self.write_items(answers.iter().flat_map(|answer| &answer.vectors), width, &mut writer).ok_or(INVALID)?;
-        writer.name("timing");
-        writer.null();
-        if let Some(tokens) = tokens {
-            writer.name("usage");
-            writer.open_map(1);
-            writer.name("input_tokens");
-            writer.whole(tokens.count);
-            writer.close_map();
-        }
-        writer.close_map();
+        let mut writer = Writer::new(self.reads, self.room(&answers, width));
+        let vectors = answers.iter().flat_map(|answer| &answer.vectors);
+        writer.object(|writer| {
+            writer.member("model");
+            writer.text(&self.model);
+            writer.member("items");
+            self.write_items(vectors, width, writer).ok_or(INVALID)?;
+            writer.member("timing");
+            writer.null();
+            if let Some(tokens) = tokens {
+                writer.member("usage");
+                writer.object(|writer| {
+                    writer.member("input_tokens");
+                    writer.whole(tokens.count);
+                });
+            }
+            Ok(())
+        })?;
         Ok(Answer { content_type: self.reads.mime(), body: writer.into_bytes() })
     }
 
@@ -115,41 +117,40 @@ impl Back {
         writer: &mut Writer,
     ) -> Option<()> {
         let (mut floats, mut buffer) = (Vec::new(), Vec::new());
-        writer.open_list(self.ids.len());
-        for (vector, id) in vectors.zip(&self.ids) {
-            floats.clear();
-            (vector.append_to(&mut floats)? == width).then_some(())?;
-            if self.is_normalized {
-                dtype::normalize(&mut floats);
-            }
-            writer.element();
-            self.write_item(id.as_deref(), self.dtype.pack(&floats, &mut buffer), writer)?;
-        }
-        writer.close_list();
-        Some(())
+        writer.list_of(self.ids.len(), |writer| {
+            vectors.zip(&self.ids).try_for_each(|(vector, id)| {
+                floats.clear();
+                (vector.append_to(&mut floats)? == width).then_some(())?;
+                if self.is_normalized {
+                    dtype::normalize(&mut floats);
+                }
+                writer.element();
+                self.write_item(id.as_deref(), self.dtype.pack(&floats, &mut buffer), writer)
+            })
+        })
     }
 
     fn write_item(&self, id: Option<&str>, packed: &[u8], writer: &mut Writer) -> Option<()> {
-        writer.open_map(1 + usize::from(id.is_some()));
-        if let Some(id) = id {
-            writer.name("id");
-            writer.text(id);
-        }
         let (dims, name) = self.dtype.stated(packed.len() / self.dtype.size(), self.dim);
-        writer.name("dense");
-        writer.open_map(3);
-        writer.name("dims");
-        writer.whole(dims as u64);
-        writer.name("dtype");
-        writer.text(name);
-        writer.name("values");
-        match self.reads {
-            Content::Msgpack => self.dtype.write_array(packed, writer.buffer()),
-            Content::Json | Content::Text => self.dtype.write_json(packed, writer.buffer())?,
-        }
-        writer.close_map();
-        writer.close_map();
-        Some(())
+        writer.object(|writer| {
+            if let Some(id) = id {
+                writer.member("id");
+                writer.text(id);
+            }
+            writer.member("dense");
+            writer.object(|writer| {
+                writer.member("dims");
+                writer.whole(dims as u64);
+                writer.member("dtype");
+                writer.text(name);
+                writer.member("values");
+                match self.reads {
+                    Content::Msgpack => self.dtype.write_array(packed, writer.buffer()),
+                    Content::Json | Content::Text => self.dtype.write_json(packed, writer.buffer())?,
+                }
+                Some(())
+            })
+        })
     }
 
     /// How wide every vector is: as declared, or as the first one.

@@ -1,17 +1,15 @@
 //! What does an upstream get instead of the body that is held? An object put together member by member, whose large values stay where
 //! they are.
 
-use super::{Piece, quoted};
+use super::{Piece, SMALL};
 use crate::scan::{self, NotAnObject};
+use crate::writer::json_text;
 use spillway_policies::upstream::Params;
 use std::borrow::Cow;
 use std::ops::Range;
 
 /// Most members of one body. No call has more, and names are looked for one by one.
 const MAX_MEMBERS: usize = 256;
-
-/// Up to this many bytes a held value is copied: one write on the socket costs more.
-const SMALL: usize = 512;
 
 /// The two names of the cap on output tokens (contract section 6).
 const CAPS: [&str; 2] = ["max_completion_tokens", "max_tokens"];
@@ -78,7 +76,7 @@ impl<'a> Outgoing<'a> {
 
     /// Sets a member to a text.
     pub(crate) fn put_text(&mut self, name: &'a str, text: &str) {
-        self.put(name, quoted(text));
+        self.put(name, json_text(text));
     }
 
     /// Gives a member another name, in place of what stood there.
@@ -139,7 +137,7 @@ impl<'a> Outgoing<'a> {
             if place > 0 {
                 fresh.push(b',');
             }
-            fresh.extend_from_slice(&quoted(&name));
+            fresh.extend_from_slice(&json_text(&name));
             fresh.push(b':');
             match value {
                 Value::Held(range) if range.len() > SMALL => {

@@ -2,7 +2,8 @@
 
 use super::entry::{self, Entry, OpenaiRouted, Routing, json, openai};
 use super::{Book, Said};
-use crate::answer::{Content, Members, json_text};
+use crate::answer::{Content, Members};
+use crate::writer::json_text;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use std::borrow::Cow;

@@ -3,6 +3,7 @@
 use crate::answer::{Content, Fields, Members, values};
 use crate::dialect;
 use crate::upstream_status::loose::Text;
+use crate::writer::Writer;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -11,24 +12,27 @@ const MAX_TOOLS: usize = 64;
 
 /// The list of messages as a template reads it; none when one of them says anything but text.
 pub(super) fn messages(raw: &[u8]) -> Option<Vec<u8>> {
-    let mut out = Vec::with_capacity(raw.len());
-    for message in dialect::messages(raw)? {
-        out.push(if out.is_empty() { b'[' } else { b',' });
-        let mut message = Members::read(Content::Json, message)?;
-        if message.read_member::<Text<'_>>("role")?.0 == "developer" {
-            message.set_text("role", "system");
-        }
-        // A message that only calls tools has no text.
-        let content = message.raw_cow("content").unwrap_or_else(|| b"null"[..].into());
-        if content.as_ref() == b"null" {
-            message.set_text("content", "");
-        } else if !content.starts_with(b"\"") {
-            message.set("content", one_text(&content)?);
-        }
-        message.write(&mut out);
+    let messages = dialect::messages(raw)?;
+    let mut writer = Writer::new(Content::Json, raw.len());
+    writer.list(|writer| messages.into_iter().try_for_each(|message| write_message(message, writer)))?;
+    Some(writer.into_bytes())
+}
+
+fn write_message(raw: &[u8], writer: &mut Writer) -> Option<()> {
+    let mut message = Members::read(Content::Json, raw)?;
+    if message.read_member::<Text<'_>>("role")?.0 == "developer" {
+        message.set_text("role", "system");
     }
-    out.push(b']');
-    Some(out)
+    // A message that only calls tools has no text.
+    let content = message.raw_cow("content").unwrap_or_else(|| b"null"[..].into());
+    if content.as_ref() == b"null" {
+        message.set_text("content", "");
+    } else if !content.starts_with(b"\"") {
+        message.set("content", one_text(&content)?);
+    }
+    writer.element();
+    message.write(writer);
+    Some(())
 }
 
 /// The texts of a list of text parts, one behind the other.
