@@ -128,7 +128,7 @@ mod vectors {
 mod requests {
     use super::*;
 
-    /// 8 MB of texts, which become two requests.
+    /// 8 MB of texts, which become several requests.
     fn embeddings() -> Vec<u8> {
         let text = "wide water, narrow gate; ".repeat(82);
         serde_json::to_vec(&serde_json::json!({"model": "m", "input": vec![text; 4096]})).expect("it renders")
@@ -142,7 +142,7 @@ mod requests {
         let plan = Plan { remote: &remote, tasks: &tasks, trigger: None, surface: Surface::Embeddings };
         let caller = caller(Surface::Embeddings, Content::Json, &body, &details);
         let ask = || dialect::ask(black_box(&caller).clone(), &plan).expect("it can be asked").bodies;
-        assert_eq!(ask().len(), if matches!(remote.upstream.kind, Kind::Sie) { 1 } else { 2 });
+        assert!(ask().len() > 1);
         bencher.counter(BytesCount::of_slice(&body)).bench(ask);
     }
 
