@@ -13,6 +13,7 @@ mod encode;
 mod extract;
 mod fields;
 pub(crate) mod finish;
+mod float;
 mod indexes;
 mod list;
 mod logprobs;

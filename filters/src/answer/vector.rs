@@ -1,7 +1,9 @@
 //! Which numbers is a vector, as an OpenAI host writes it: base64 of little-endian 32-bit floats, or a list of numbers?
 
+use super::float;
 use base64::Engine;
 use base64::engine::general_purpose::PAD;
+use serde::{Serialize, Serializer};
 use std::borrow::Cow;
 
 /// A vector as it stands in an answer: a JSON text or a JSON list.
@@ -49,14 +51,12 @@ impl<'a> Vector<'a> {
 
 /// Appends little-endian 32-bit floats as a list of JSON numbers, in the shortest form that gives the same floats again.
 pub(crate) fn write_numbers(floats: &[u8], out: &mut Vec<u8>) {
-    out.push(b'[');
-    for (place, float) in floats.as_chunks::<4>().0.iter().enumerate() {
-        if place > 0 {
-            out.push(b',');
-        }
-        serde_json::to_writer(&mut *out, &f32::from_le_bytes(*float)).expect("a number always renders as JSON");
-    }
-    out.push(b']');
+    write_list(floats.as_chunks::<4>().0.iter().map(|float| f32::from_le_bytes(*float)), out);
+}
+
+/// Appends numbers as a JSON list.
+pub(crate) fn write_list(numbers: impl Iterator<Item: Serialize>, out: &mut Vec<u8>) {
+    serde_json::Serializer::new(out).collect_seq(numbers).expect("numbers always render as JSON");
 }
 
 /// Appends bytes as a JSON text in base64.
@@ -77,13 +77,17 @@ fn are_finite(floats: &[u8]) -> bool {
 
 /// Appends the numbers of a well-formed JSON value, if it is a list of nothing else.
 fn append_numbers(list: &str, out: &mut Vec<u8>) -> Option<()> {
-    let inner = list.strip_prefix('[')?.strip_suffix(']')?;
-    for number in inner.split(',') {
-        // A number of JSON is one of Rust. Of everything else that may stand here no piece between commas is.
-        let float: f32 = number.trim_ascii().parse().ok()?;
-        out.extend_from_slice(&float.to_le_bytes());
+    let mut rest = list.strip_prefix('[')?.strip_suffix(']')?.as_bytes();
+    loop {
+        let (number, len) = float::read(rest.trim_ascii_start())?;
+        out.extend_from_slice(&number.to_le_bytes());
+        rest = rest.trim_ascii_start()[len..].trim_ascii_start();
+        match rest.split_first() {
+            None => return Some(()),
+            Some((b',', more)) => rest = more,
+            Some(_) => return None,
+        }
     }
-    Some(())
 }
 
 /// The engine for the standard alphabet, with the processor's wide instructions where there are any.

@@ -95,8 +95,8 @@ impl OutputDtype {
                 }
                 vector::write_numbers(&floats, out);
             }
-            Self::Int8 => write_whole(packed.iter().map(|byte| i8::from_le_bytes([*byte])), out),
-            Self::Binary | Self::Ubinary | Self::Uint8 => write_whole(packed.iter().copied(), out),
+            Self::Int8 => vector::write_list(packed.iter().map(|byte| i8::from_le_bytes([*byte])), out),
+            Self::Binary | Self::Ubinary | Self::Uint8 => vector::write_list(packed.iter().copied(), out),
         }
         Some(())
     }
@@ -114,17 +114,6 @@ pub(super) fn normalize(floats: &mut [u8]) {
     if length > 0.0 {
         floats.iter_mut().for_each(|float| *float = (f32::from_le_bytes(*float) / length).to_le_bytes());
     }
-}
-
-fn write_whole<N: serde::Serialize>(numbers: impl Iterator<Item = N>, out: &mut Vec<u8>) {
-    out.push(b'[');
-    for (place, number) in numbers.enumerate() {
-        if place > 0 {
-            out.push(b',');
-        }
-        serde_json::to_writer(&mut *out, &number).expect("a number always renders as JSON");
-    }
-    out.push(b']');
 }
 
 /// Rounds half to even, as numpy does.
