@@ -4,11 +4,11 @@
 //! models: a model that is local only is validated by its engine (product section 4 items 1 to 3).
 
 mod details;
-mod surrogates;
 
 use crate::error_answer::ErrorAnswer;
 use crate::multipart;
 use crate::scan;
+use crate::surrogates;
 use crate::validate::{self, Body, Notes, Rules, Verdict};
 use serde::de::DeserializeSeed;
 use spillway_policies::Surface;

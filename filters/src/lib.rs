@@ -24,6 +24,7 @@ pub mod shape;
 pub mod stream;
 pub mod stream_error;
 pub mod strict;
+mod surrogates;
 pub mod template;
 pub mod tools;
 mod tree;

@@ -48,6 +48,17 @@ pub(crate) fn value_len(text: &[u8]) -> Option<usize> {
     Some(walk.at)
 }
 
+/// What follows the string whose text begins here, behind its first quote; none when it does not end.
+pub(crate) fn after_string(mut text: &[u8]) -> Option<&[u8]> {
+    loop {
+        let at = memchr::memchr2(b'"', b'\\', text)?;
+        if text[at] == b'"' {
+            return Some(&text[at + 1..]);
+        }
+        text = text.get(at + 2..)?;
+    }
+}
+
 impl Iterator for Members<'_> {
     type Item = Result<Member, NotAnObject>;
 
@@ -144,15 +155,8 @@ impl Members<'_> {
         if !self.eat(b'"') {
             return None;
         }
-        loop {
-            let rest = self.text.get(self.at..)?;
-            let stop = memchr::memchr2(b'"', b'\\', rest)?;
-            self.at += stop + 1;
-            if rest[stop] == b'"' {
-                return Some(());
-            }
-            self.at += 1;
-        }
+        self.at = self.text.len() - after_string(&self.text[self.at..])?.len();
+        Some(())
     }
 
     fn eat(&mut self, byte: u8) -> bool {

@@ -72,7 +72,10 @@ impl<'a> Cursor<'a> {
     /// A number; in msgpack also one that numpy wrote.
     pub(super) fn number(&mut self) -> Option<Number<'a>> {
         if self.content != Content::Msgpack {
-            return Number::json(self.raw()?);
+            self.skip_space();
+            let (number, len) = Number::json(self.rest)?;
+            self.take(len)?;
+            return Some(number);
         }
         let start = self.rest;
         match self.token()? {
@@ -157,10 +160,12 @@ impl<'a> Cursor<'a> {
         loop {
             each(self)?;
             count += 1;
-            if self.eat(b']').is_some() {
-                return Some(count);
+            self.skip_space();
+            match self.take(1)? {
+                b"," => {}
+                b"]" => return Some(count),
+                _ => return None,
             }
-            self.eat(b',')?;
         }
     }
 

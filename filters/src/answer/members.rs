@@ -4,6 +4,7 @@
 
 use super::{Content, msgpack};
 use crate::writer::Writer;
+use crate::{surrogates, tree};
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, MapAccess, Visitor};
 use serde_json::value::RawValue;
@@ -28,7 +29,7 @@ impl<'a> Members<'a> {
     pub(crate) fn read(content: Content, bytes: &'a [u8]) -> Option<Self> {
         let entries: Vec<(Cow<'a, str>, Cow<'a, [u8]>)> = match content {
             Content::Json => {
-                let text = std::str::from_utf8(bytes).ok().filter(|text| is_sound(text.as_bytes()))?;
+                let text = std::str::from_utf8(bytes).ok().filter(|text| is_sound(text))?;
                 serde_json::from_str::<Entries<'a>>(text).ok()?.0
             }
             Content::Msgpack => msgpack::members(bytes, MAX_MEMBERS)?
@@ -55,7 +56,7 @@ impl<'a> Members<'a> {
 
     /// About how many bytes it takes.
     pub(super) fn size(&self) -> usize {
-        self.entries.iter().map(|(name, value)| name.len() + value.len() + 4).sum()
+        self.entries.iter().map(|(name, value)| name.len() + value.len() + 4).sum::<usize>() + 2
     }
 
     /// The raw value of a member.
@@ -123,52 +124,8 @@ pub(super) fn read<'de, T: Deserialize<'de>>(content: Content, bytes: &'de [u8])
 
 /// Whether a JSON text nests no deeper than serde_json reads and escapes no half of a surrogate pair: raw values are skipped, so its own
 /// checks do not see them.
-fn is_sound(text: &[u8]) -> bool {
-    let (mut at, mut depth) = (0, 0_usize);
-    while let Some(byte) = text.get(at) {
-        match byte {
-            b'"' => match after_string(text, at + 1) {
-                Some(after) => {
-                    at = after;
-                    continue;
-                }
-                None => return false,
-            },
-            b'[' | b'{' => depth += 1,
-            b']' | b'}' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        if depth > MAX_DEPTH {
-            return false;
-        }
-        at += 1;
-    }
-    true
-}
-
-/// Where the string ends whose first byte stands at `at`.
-fn after_string(text: &[u8], mut at: usize) -> Option<usize> {
-    loop {
-        at += memchr::memchr2(b'"', b'\\', text.get(at..)?)?;
-        if text[at] == b'"' {
-            return Some(at + 1);
-        }
-        at += match escaped_unit(text, at) {
-            None => 2,
-            Some(0xdc00..=0xdfff) => return None,
-            Some(0xd800..=0xdbff) => {
-                escaped_unit(text, at + 6).filter(|unit| (0xdc00..=0xdfff).contains(unit))?;
-                12
-            }
-            Some(_) => 6,
-        };
-    }
-}
-
-/// The UTF-16 code unit that the escape at `at` writes, if it is one of these.
-fn escaped_unit(text: &[u8], at: usize) -> Option<u16> {
-    let digits = text.get(at..at + 6)?.strip_prefix(b"\\u")?;
-    u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
+fn is_sound(text: &str) -> bool {
+    tree::depth(text.as_bytes()) <= MAX_DEPTH && !surrogates::is_halved(text)
 }
 
 /// The members of a JSON object.

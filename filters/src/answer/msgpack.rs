@@ -31,21 +31,6 @@ pub(super) fn members(bytes: &[u8], max: usize) -> Option<Vec<(&str, &[u8])>> {
     rest.is_empty().then_some(members)
 }
 
-/// The raw values of the list that `bytes` is; none when it is anything else, is not well-formed or has more than `max` of them.
-pub(super) fn values(bytes: &[u8], max: usize) -> Option<Vec<&[u8]>> {
-    let head = head(bytes)?;
-    let Kind::List = head.kind else { return None };
-    let count = usize::try_from(head.inner).ok().filter(|count| *count <= max)?;
-    let mut values = Vec::new();
-    let mut rest = &bytes[head.len..];
-    for _ in 0..count {
-        let (value, after) = rest.split_at(value_len(rest)?);
-        values.push(value);
-        rest = after;
-    }
-    rest.is_empty().then_some(values)
-}
-
 fn text(value: &[u8]) -> Option<&str> {
     match token(value)? {
         (Token::Text(text), _) => Some(text),
@@ -192,7 +177,7 @@ mod tests {
     use super::*;
     use crate::answer::Content;
     use crate::writer::Writer;
-    use crate::writer::msgpack::{write_bytes, write_list_head, write_text, write_whole};
+    use crate::writer::msgpack::{write_bytes, write_text, write_whole};
     use proptest::prelude::*;
 
     #[test]
@@ -298,14 +283,6 @@ mod tests {
             write_whole(number, &mut out);
             assert_eq!((read::<u64>(&out), value_len(&out)), (Some(number), Some(out.len())));
         }
-        for count in [0, 15, 16, 70_000] {
-            let mut list = Vec::new();
-            write_list_head(count, &mut list);
-            list.extend(std::iter::repeat_n(0xc0, count));
-            assert_eq!(values(&list, count).map(|values| values.len()), Some(count));
-            assert_eq!(count.checked_sub(1).and_then(|fewer| values(&list, fewer)), None);
-        }
-        assert_eq!((values(&[0x91], 1), values(&[0x90, 0xc0], 1), values(&[0x80], 1)), (None, None, None));
     }
 
     fn bytes_of(hex: &str) -> Vec<u8> {
