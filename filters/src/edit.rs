@@ -32,14 +32,13 @@ impl Piece {
 }
 
 /// Up to this many bytes a held value is copied: one write on the socket costs more.
-const SMALL: usize = 512;
+pub(crate) const SMALL: usize = 512;
 
-/// Where a large value stands in the held body; none when it is small or stands elsewhere.
-pub(crate) fn large(held: &[u8], value: &[u8]) -> Option<Range<usize>> {
+/// Where a value stands in the held body; none when it stands elsewhere.
+pub(crate) fn place(held: &[u8], value: &[u8]) -> Option<Range<usize>> {
     let start = value.as_ptr().addr().wrapping_sub(held.as_ptr().addr());
     let range = start..start.wrapping_add(value.len());
-    let is_held = held.get(range.clone()).is_some_and(|held| std::ptr::eq(held, value));
-    (is_held && value.len() > SMALL).then_some(range)
+    held.get(range.clone()).filter(|held| std::ptr::eq(*held, value)).map(|_| range)
 }
 
 /// The outgoing body: the caller's with `model` in place of the value at `span`.

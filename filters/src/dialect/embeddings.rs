@@ -4,7 +4,7 @@
 use super::{Answer, Asked, Caller, NOT_REPLAYABLE, Raw, Reading, UNTRANSLATABLE, Whole, batches};
 use crate::answer::embeddings::{self, Embeddings};
 use crate::answer::{self, Content, Expected};
-use crate::edit::{Outgoing, Piece};
+use crate::edit::{self, Outgoing, Piece};
 use crate::validate::Dialect;
 use crate::{names, paths};
 use spillway_policies::upstream::Kind;
@@ -32,7 +32,7 @@ pub(super) fn ask(caller: Caller<'_>, plan: &Plan<'_>) -> Result<Asked, Failure>
     };
     let dimensions = outgoing.value("dimensions").and_then(|raw| std::str::from_utf8(raw).ok()?.parse().ok());
     let most_bytes = batches::most_embedded_bytes(plan, &runs);
-    let bodies = bodies(&outgoing, &inputs, &runs, plan, is_openai);
+    let bodies = bodies(&outgoing, &elements(caller.body, &inputs, &runs).ok_or(UNTRANSLATABLE)?, plan, is_openai);
     let batches = runs.iter().map(ExactSizeIterator::len).collect();
     let (wants_base64, input_chars) = (caller.details.wants_base64, caller.details.input_chars);
     let expected = super::expected(caller, plan);
@@ -59,14 +59,14 @@ fn inputs(raw: &[u8]) -> Option<Vec<&[u8]>> {
     }
 }
 
-/// One body for each run of inputs. What is asked in one request stays where it is held.
-fn bodies(
-    call: &Outgoing<'_>,
-    inputs: &[&[u8]],
-    runs: &[Range<usize>],
-    plan: &Plan<'_>,
-    is_openai: bool,
-) -> Vec<Vec<Piece>> {
+/// Where the inputs of each run stand in the held body.
+fn elements(held: &[u8], inputs: &[&[u8]], runs: &[Range<usize>]) -> Option<Vec<Range<usize>>> {
+    let place = |at: usize| edit::place(held, inputs.get(at)?);
+    runs.iter().map(|run| Some(place(run.start)?.start..place(run.end.checked_sub(1)?)?.end)).collect()
+}
+
+/// One body for each run of inputs, which stay where they are held.
+fn bodies(call: &Outgoing<'_>, runs: &[Range<usize>], plan: &Plan<'_>, is_openai: bool) -> Vec<Vec<Piece>> {
     let mut shared = call.clone();
     shared.drop_empty();
     shared.put_text("model", plan.remote.model.as_str());
@@ -84,12 +84,7 @@ fn bodies(
     if let [_] = runs {
         return vec![shared.into_pieces()];
     }
-    let body = |run: &Range<usize>| {
-        let mut body = shared.clone();
-        body.put("input", [b"[", inputs[run.clone()].join(&b',').as_slice(), b"]"].concat());
-        body.into_pieces()
-    };
-    runs.iter().map(body).collect()
+    runs.iter().map(|run| shared.clone().into_pieces_with("input", run.clone())).collect()
 }
 
 #[derive(Debug)]

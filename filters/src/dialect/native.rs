@@ -201,7 +201,7 @@ impl Gaps<'_> {
     fn members(&mut self, members: &[(&str, &[u8])], writer: &mut Writer) {
         for (name, value) in members {
             writer.member(name);
-            match edit::large(self.held, value) {
+            match edit::place(self.held, value).filter(|range| range.len() > edit::SMALL) {
                 Some(range) => self.found.push((writer.buffer().len(), range)),
                 None => writer.raw(value),
             }

@@ -131,25 +131,39 @@ impl<'a> Outgoing<'a> {
 
     /// The object in pieces.
     pub(crate) fn into_pieces(self) -> Vec<Piece> {
-        let mut pieces = Vec::new();
-        let mut fresh = vec![b'{'];
-        for (place, (name, value)) in self.members.into_iter().enumerate() {
+        let mut pieces = self.begun();
+        pieces.fresh.push(b'}');
+        pieces.finish()
+    }
+
+    /// The object in pieces, with the list `name` that holds these elements of a held one, from the first to the last.
+    pub(crate) fn into_pieces_with(mut self, name: &str, elements: Range<usize>) -> Vec<Piece> {
+        self.retain(|found| found != name);
+        let mut pieces = self.begun();
+        if !self.members.is_empty() {
+            pieces.fresh.push(b',');
+        }
+        pieces.fresh.extend_from_slice(&json_text(name));
+        pieces.fresh.extend_from_slice(b":[");
+        pieces.held(self.held, elements);
+        pieces.fresh.extend_from_slice(b"]}");
+        pieces.finish()
+    }
+
+    /// The object but for its end.
+    fn begun(&self) -> Pieces {
+        let mut pieces = Pieces { done: Vec::new(), fresh: vec![b'{'] };
+        for (place, (name, value)) in self.members.iter().enumerate() {
             if place > 0 {
-                fresh.push(b',');
+                pieces.fresh.push(b',');
             }
-            fresh.extend_from_slice(&json_text(&name));
-            fresh.push(b':');
+            pieces.fresh.extend_from_slice(&json_text(name));
+            pieces.fresh.push(b':');
             match value {
-                Value::Held(range) if range.len() > SMALL => {
-                    pieces.push(Piece::New(std::mem::take(&mut fresh)));
-                    pieces.push(Piece::Held(range));
-                }
-                Value::Held(range) => fresh.extend_from_slice(&self.held[range]),
-                Value::New(bytes) => fresh.extend_from_slice(&bytes),
+                Value::Held(range) => pieces.held(self.held, range.clone()),
+                Value::New(bytes) => pieces.fresh.extend_from_slice(bytes),
             }
         }
-        fresh.push(b'}');
-        pieces.push(Piece::New(fresh));
         pieces
     }
 
@@ -158,6 +172,29 @@ impl<'a> Outgoing<'a> {
             Some((_, old)) => *old = value,
             None => self.members.push((name, value)),
         }
+    }
+}
+
+/// The pieces of a body in the making.
+struct Pieces {
+    done: Vec<Piece>,
+    fresh: Vec<u8>,
+}
+
+impl Pieces {
+    /// A range of the held body: a large one stays there.
+    fn held(&mut self, held: &[u8], range: Range<usize>) {
+        if range.len() > SMALL {
+            self.done.push(Piece::New(std::mem::take(&mut self.fresh)));
+            self.done.push(Piece::Held(range));
+        } else {
+            self.fresh.extend_from_slice(&held[range]);
+        }
+    }
+
+    fn finish(mut self) -> Vec<Piece> {
+        self.done.push(Piece::New(self.fresh));
+        self.done
     }
 }
 
@@ -228,11 +265,22 @@ mod tests {
         let body = format!(r#"{{"prompt":"{}","a":1}}"#, "x".repeat(100_000));
         let mut outgoing = Outgoing::read(body.as_bytes()).expect("an object");
         outgoing.rename("prompt", "input");
-        let pieces = outgoing.into_pieces();
-        let copied: usize =
-            pieces.iter().map(|piece| if let Piece::New(bytes) = piece { bytes.len() } else { 0 }).sum();
-        assert!(copied < 64, "{copied}");
-        assert_eq!(json(body.as_bytes(), pieces)["a"], 1);
+        assert_eq!(json(body.as_bytes(), outgoing.clone().into_pieces())["a"], 1);
+        let parts = outgoing.clone().into_pieces_with("input", 10..100_000);
+        for pieces in [outgoing.into_pieces(), parts] {
+            let copied: usize =
+                pieces.iter().map(|piece| if let Piece::New(bytes) = piece { bytes.len() } else { 0 }).sum();
+            assert!(copied < 64, "{copied}");
+        }
+    }
+
+    #[test]
+    fn elements_of_a_list_become_one_of_their_own() {
+        let body = br#"{"input":["a", "b" ,"c"],"model":"m"}"#;
+        let outgoing = Outgoing::read(body).expect("an object");
+        let pieces = outgoing.into_pieces_with("input", 15..23);
+        assert_eq!(json(body, pieces), json!({"input": ["b", "c"], "model": "m"}));
+        assert_eq!(json(body, Outgoing::empty(body).into_pieces_with("input", 10..13)), json!({"input": ["a"]}));
     }
 
     proptest! {
