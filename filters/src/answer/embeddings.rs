@@ -4,10 +4,10 @@ use super::indexes::{MAX_INDEXES, in_order};
 use super::list::Bounded;
 use super::usage::{Embedded, Tokens};
 use super::vector::{self, Vector};
-use super::{Expected, Fields, INVALID};
+use super::{Content, Expected, Fields, INVALID};
 use crate::upstream_status::in_band;
 use crate::upstream_status::loose::Loose;
-use crate::writer::json_text;
+use crate::writer::Writer;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use spillway_policies::Failure;
@@ -44,32 +44,44 @@ impl<'a> Embeddings<'a> {
 /// # Errors
 /// One of them is not a valid answer.
 pub(crate) fn shown(answers: &[Embeddings<'_>], expected: &Expected) -> Result<Vec<u8>, Failure> {
-    let mut out = Vec::with_capacity(room(answers, expected));
-    out.extend_from_slice(br#"{"object":"list","data":["#);
+    let mut writer = Writer::new(Content::Json, room(answers, expected));
+    writer.object(|writer| {
+        writer.member("object");
+        writer.text("list");
+        writer.member("data");
+        writer.list(|writer| write_vectors(answers, expected, writer)).ok_or(INVALID)?;
+        writer.member("model");
+        writer.text(&expected.shown.model);
+        writer.member("usage");
+        write_usage(answers, expected, writer);
+        Ok(())
+    })?;
+    Ok(writer.into_bytes())
+}
+
+fn write_vectors(answers: &[Embeddings<'_>], expected: &Expected, writer: &mut Writer) -> Option<()> {
     let mut width = expected.dim.map(|dim| dim as usize);
     let mut floats = Vec::new();
     for (place, vector) in answers.iter().flat_map(|answer| &answer.vectors).enumerate() {
         floats.clear();
-        let found = vector.append_to(&mut floats).ok_or(INVALID)?;
-        if *width.get_or_insert(found) != found {
-            return Err(INVALID);
-        }
-        if place > 0 {
-            out.push(b',');
-        }
-        out.extend_from_slice(br#"{"object":"embedding","embedding":"#);
-        match (expected.wants_base64, vector.is_base64()) {
-            (true, _) => vector::write_base64(&floats, &mut out),
-            (false, true) => vector::write_numbers(&floats, &mut out),
-            // Numbers keep their digits.
-            (false, false) => out.extend_from_slice(vector.as_json().as_bytes()),
-        }
-        out.extend_from_slice(format!(",\"index\":{place}}}").as_bytes());
+        let found = vector.append_to(&mut floats)?;
+        (*width.get_or_insert(found) == found).then_some(())?;
+        writer.element();
+        writer.object(|writer| {
+            writer.member("object");
+            writer.text("embedding");
+            writer.member("embedding");
+            match (expected.wants_base64, vector.is_base64()) {
+                (true, _) => vector::write_base64(&floats, writer.buffer()),
+                (false, true) => vector::write_numbers(&floats, writer.buffer()),
+                // Numbers keep their digits.
+                (false, false) => writer.raw(vector.as_json().as_bytes()),
+            }
+            writer.member("index");
+            writer.whole(place as u64);
+        });
     }
-    out.extend_from_slice(b"],\"model\":");
-    out.extend_from_slice(&json_text(&expected.shown.model));
-    out.extend_from_slice(&usage(answers, expected));
-    Ok(out)
+    Some(())
 }
 
 /// How long the shown answer may become.
@@ -82,14 +94,19 @@ fn room(answers: &[Embeddings<'_>], expected: &Expected) -> usize {
     answers.iter().flat_map(|answer| &answer.vectors).map(|found| vector(found) + 64).sum::<usize>() + 256
 }
 
-/// The end of the answer: usage always stands there, an estimate where the upstream states none (contract section 5).
-fn usage(answers: &[Embeddings<'_>], expected: &Expected) -> Vec<u8> {
+/// Usage always stands there, an estimate where the upstream states none (contract section 5).
+fn write_usage(answers: &[Embeddings<'_>], expected: &Expected, writer: &mut Writer) {
     let estimate = Tokens { count: (expected.input_chars / 4).max(1), is_estimate: true };
     let tokens = Tokens::sum(answers.iter().map(|answer| answer.tokens)).unwrap_or(estimate);
     let source = if tokens.is_estimate { "character_estimate" } else { "worker" };
-    let count = tokens.count;
-    format!(r#","usage":{{"prompt_tokens":{count},"total_tokens":{count},"sie_token_source":"{source}"}}}}"#)
-        .into_bytes()
+    writer.object(|writer| {
+        for name in ["prompt_tokens", "total_tokens"] {
+            writer.member(name);
+            writer.whole(tokens.count);
+        }
+        writer.member("sie_token_source");
+        writer.text(source);
+    });
 }
 
 /// What is read of an answer of embeddings; everything else in it is nobody's.

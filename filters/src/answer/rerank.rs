@@ -4,10 +4,10 @@ use super::indexes::{MAX_INDEXES, in_order};
 use super::list::Bounded;
 use super::numbers::Finite;
 use super::usage::Ranked;
-use super::{Expected, Fields, INVALID};
+use super::{Content, Expected, Fields, INVALID};
 use crate::upstream_status::in_band;
 use crate::upstream_status::loose::Loose;
-use crate::writer::json_text;
+use crate::writer::Writer;
 use serde::Deserialize;
 use spillway_policies::Failure;
 use std::cmp::Ordering;
@@ -74,42 +74,44 @@ pub(crate) enum Form<'a> {
 pub(crate) fn shown(ranking: &Ranking, expected: &Expected, form: &Form<'_>, texts: &[Vec<u8>]) -> Vec<u8> {
     let results = ranking.best_first();
     let top_n = expected.top_n.unwrap_or(results.len()).min(results.len());
-    let mut out = Vec::with_capacity(128 + 64 * top_n + texts.iter().map(Vec::len).sum::<usize>());
-    match form {
-        Form::First => {
-            out.extend_from_slice(b"{\"model\":");
-            out.extend_from_slice(&json_text(&expected.shown.model));
-        }
-        Form::Second { id } => {
-            out.extend_from_slice(b"{\"id\":");
-            out.extend_from_slice(&json_text(id));
-        }
-    }
-    out.extend_from_slice(b",\"results\":[");
-    for (rank, (place, score)) in results[..top_n].iter().enumerate() {
-        if rank > 0 {
-            out.push(b',');
-        }
-        out.extend_from_slice(format!("{{\"index\":{place},\"relevance_score\":").as_bytes());
-        serde_json::to_writer(&mut out, score).expect("a finite number always renders as JSON");
-        if let Some(text) = texts.get(*place) {
-            out.extend_from_slice(b",\"document\":{\"text\":");
-            out.extend_from_slice(text);
-            out.push(b'}');
-        }
-        out.push(b'}');
-    }
-    out.push(b']');
-    match form {
-        Form::First => {
-            if let Some(usage) = ranking.usage.and_then(Ranked::to_json) {
-                out.extend_from_slice(format!(r#","usage":{usage}"#).as_bytes());
+    let texts_len: usize = texts.iter().map(Vec::len).sum();
+    let mut writer = Writer::new(Content::Json, 128 + 64 * top_n + texts_len);
+    writer.object(|writer| {
+        let (name, value) = match form {
+            Form::First => ("model", expected.shown.model.as_str()),
+            Form::Second { id } => ("id", *id),
+        };
+        writer.member(name);
+        writer.text(value);
+        writer.member("results");
+        writer.list(|writer| {
+            for (place, score) in &results[..top_n] {
+                writer.element();
+                write_result(*place, *score, texts.get(*place).map(Vec::as_slice), writer);
             }
+        });
+        match form {
+            Form::First => {
+                let usage = ranking.usage.and_then(Ranked::to_json);
+                writer.member_if("usage", usage.as_ref().map(String::as_bytes));
+            }
+            Form::Second { .. } => writer.member_if("meta", Some(br#"{"api_version":{"version":"2"}}"#)),
         }
-        Form::Second { .. } => out.extend_from_slice(br#","meta":{"api_version":{"version":"2"}}"#),
-    }
-    out.push(b'}');
-    out
+    });
+    writer.into_bytes()
+}
+
+fn write_result(place: usize, score: f64, text: Option<&[u8]>, writer: &mut Writer) {
+    writer.object(|writer| {
+        writer.member("index");
+        writer.whole(place as u64);
+        writer.member("relevance_score");
+        writer.float(score);
+        if let Some(text) = text {
+            writer.member("document");
+            writer.object(|writer| writer.member_if("text", Some(text)));
+        }
+    });
 }
 
 /// What is read of an answer of rerank; everything else in it is nobody's.
