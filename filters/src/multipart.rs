@@ -162,12 +162,14 @@ fn disposition(value: &[u8]) -> Option<(Parameter<'_>, Parameter<'_>)> {
     if !kind.trim_ascii().eq_ignore_ascii_case(b"form-data") {
         return None;
     }
-    let (mut name, mut filename) = (None, None);
+    let (mut name, mut filename, mut extended) = (None, None, None);
     while let Some(text) = rest.strip_prefix(b";") {
         let (key, value, after) = parameter(text.trim_ascii_start())?;
         let is_again = match key {
             key if key.eq_ignore_ascii_case(b"name") => name.replace(value).is_some(),
             key if key.eq_ignore_ascii_case(b"filename") => filename.replace(value).is_some(),
+            // Some clients write a file's name a second time, in its own encoding.
+            key if key.eq_ignore_ascii_case(b"filename*") => extended.replace(value).is_some(),
             key => !is_token(key),
         };
         if is_again {
@@ -175,7 +177,8 @@ fn disposition(value: &[u8]) -> Option<(Parameter<'_>, Parameter<'_>)> {
         }
         rest = after.trim_ascii_start();
     }
-    rest.is_empty().then_some((name, filename))
+    let is_plain_too = extended.is_none() || filename.is_some();
+    (rest.is_empty() && is_plain_too).then_some((name, filename))
 }
 
 /// One `key=value` and what stands behind it; a semicolon inside quotes is part of the value. Readers do not agree on a backslash before a

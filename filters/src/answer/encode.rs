@@ -115,12 +115,18 @@ fn read_multivector<'a>(
         _ => matrix(cursor, dtype).map(|found| shape = Some(found)),
     })?;
     let (rows, width) = shape?;
+    // A claimed shape costs nothing: rows of no width, and widths of no row, are only as many as somebody has.
+    (rows == 0 || width != Some(0)).then_some(())?;
+    width.is_none_or(|width| width <= MOST_WIDTH).then_some(())?;
     // A list without rows does not say how wide they would be.
     let fits = width.is_none_or(|width| {
         dtype.is_wide(width, dims, expected.multivector_dim) && *widths.token.get_or_insert(width) == width
     });
     (fits && tokens.is_none_or(|tokens| tokens == rows as u64)).then_some(found)
 }
+
+/// Widest vector that makes sense, as in the configuration.
+const MOST_WIDTH: usize = 1 << 24;
 
 /// The numbers of one vector, and how many they are.
 fn vector(cursor: &mut Cursor<'_>, dtype: OutputDtype) -> Option<usize> {

@@ -49,9 +49,10 @@ impl<'a> Vector<'a> {
     }
 }
 
-/// Appends little-endian 32-bit floats as a list of JSON numbers, in the shortest form that gives the same floats again.
+/// Appends little-endian 32-bit floats as a list of JSON numbers: as 64-bit floats of the same value, as SIE writes them, so that a caller
+/// who reads them so gets equal numbers from either side.
 pub(crate) fn write_numbers(floats: &[u8], out: &mut Vec<u8>) {
-    write_list(floats.as_chunks::<4>().0.iter().map(|float| f32::from_le_bytes(*float)), out);
+    write_list(floats.as_chunks::<4>().0.iter().map(|float| f64::from(f32::from_le_bytes(*float))), out);
 }
 
 /// Appends numbers as a JSON list.

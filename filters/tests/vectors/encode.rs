@@ -99,7 +99,7 @@ fn vectors_come_back_in_the_order_of_the_items_with_their_ids() {
     let dense = |values: Value| json!({"dims": 2, "dtype": "float32", "values": values});
     let mut wanted = json!({"model": "org/m", "timing": null, "items": [
         {"id": "x", "dense": dense(json!([1.0, 2.0]))}, {"dense": dense(json!([3.0, 4.0]))},
-        {"id": "", "dense": dense(json!([-0.5, 0.001]))},
+        {"id": "", "dense": dense(json!([-0.5, f64::from(0.001_f32)]))},
     ]});
     assert_eq!(read(&asked, &[first.clone(), second.clone()]), Ok(wanted.clone()));
     // Usage is the sum, and only where every request states it.
@@ -137,7 +137,7 @@ fn vectors_are_scaled_to_length_one_when_the_caller_wants_that() {
     let asked = Host::openai().ask_json(Surface::Encode, &call).expect("it can be asked");
     let shown = read(&asked, &[data(&[(0, json!([3, -4])), (1, json!([0, 0]))])]).expect("it is valid");
     let values = |place: usize| shown["items"][place]["dense"]["values"].clone();
-    assert_eq!((values(0), values(1)), (json!([0.6, -0.8]), json!([0.0, 0.0])));
+    assert_eq!((values(0), values(1)), (json!([f64::from(0.6_f32), f64::from(-0.8_f32)]), json!([0.0, 0.0])));
 }
 
 #[test]

@@ -6,6 +6,7 @@ use crate::dialect::finished::Finishing;
 use crate::dialect::host::Reader;
 use crate::dialect::{self, Asked, Caller, NOT_REPLAYABLE, Reading, UNTRANSLATABLE, Whole, host};
 use crate::edit::{self, Outgoing, Piece};
+use spillway_policies::upstream::Params;
 use spillway_policies::verdict::Plan;
 use spillway_policies::{Failure, Surface};
 
@@ -47,6 +48,10 @@ fn body(
         outgoing.put_text("model", plan.remote.model.as_str());
         if caller.surface != Surface::Responses {
             host::put_stream(&mut outgoing, caller.details.stream);
+        }
+        if caller.surface == Surface::Chat {
+            // What the answer is held to, the upstream is told.
+            outgoing.cap(host::output_cap(caller, plan), &Params::default(), true);
         }
     } else if caller.details.profile.is_none() {
         return Ok(vec![Piece::Held(0..caller.body.len())]);
