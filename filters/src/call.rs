@@ -22,7 +22,7 @@ pub use details::{Details, Transcript};
 pub enum Format {
     /// JSON, also when nothing is said.
     Json,
-    /// msgpack, on native surfaces.
+    /// msgpack, on native surfaces other than generate.
     Msgpack,
     /// A multipart form, on the audio surface.
     Multipart,
@@ -35,7 +35,9 @@ impl Format {
         let contains = |needle: &[u8]| memchr::memmem::find(&content_type.to_ascii_lowercase(), needle).is_some();
         match surface {
             Surface::Audio => Self::Multipart,
-            _ if surface.is_native() && (contains(b"application/msgpack") || contains(b"application/x-msgpack")) => {
+            Surface::Encode | Surface::Extract | Surface::Score
+                if contains(b"application/msgpack") || contains(b"application/x-msgpack") =>
+            {
                 Self::Msgpack
             }
             _ => Self::Json,

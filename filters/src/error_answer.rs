@@ -108,6 +108,12 @@ impl ErrorAnswer {
         Self::new(502, "ENGINE_PROTOCOL", "the engine's answer is not valid HTTP")
     }
 
+    /// 400: only an upstream serves this model, and none of its profiles has the name in `options.profile`.
+    #[must_use]
+    pub const fn no_such_profile() -> Self {
+        Self::invalid_field("options.profile", "this model has no profile of that name: GET /v1/models lists them")
+    }
+
     /// 400: only an upstream serves this model, and the model does not do what `surface` asks.
     #[must_use]
     pub const fn not_this_task(surface: Surface) -> Self {

@@ -161,6 +161,8 @@ pub enum Route<'a> {
 pub enum Barred {
     /// The caller forbids it: 400.
     Forbidden,
+    /// The call's `options.profile` names none of its profiles, and no engine has others: 400.
+    NoSuchProfile,
     /// The operator switched remote serving off: 502 MODEL_LOAD_FAILED.
     SwitchedOff,
 }
@@ -188,6 +190,7 @@ impl Routes {
             // A named profile is served as written; the policy is for the bare name only.
             Some(profile) => match model.profiles.get(profile) {
                 Some(Profile::Remote(remote)) => remote,
+                None if model.remote_backed && selector.option.is_some() => return Err(Barred::NoSuchProfile),
                 Some(Profile::Local) | None => return Ok(Route::Local),
             },
             None => match (&model.policy, model.profiles.get(DEFAULT_PROFILE)) {

@@ -46,6 +46,7 @@ fn seen(routes: &Routes, written: &str, option: Option<&str>, consent: Consent) 
         Ok(Route::Remote { remote, .. }) if remote.model.as_str() == "only" => "remote only",
         Ok(Route::Hybrid { .. } | Route::Remote { .. }) => "somewhere else",
         Err(Barred::Forbidden) => "forbidden",
+        Err(Barred::NoSuchProfile) => "no such profile",
         Err(Barred::SwitchedOff) => "switched off",
     }
 }
@@ -76,6 +77,8 @@ fn every_name_resolves_as_its_row_says() {
         ("org/only:default", None, ["remote only", "forbidden", "switched off"]),
         ("org/only:remote", None, ["remote far", "forbidden", "switched off"]),
         ("org/only:other", None, ["local"; 3]),
+        ("org/only", Some("other"), ["no such profile"; 3]),
+        ("org/hybrid", Some("other"), ["local"; 3]),
         ("org/backed", None, ["remote only", "forbidden", "switched off"]),
         ("org/backed", Some("default"), ["remote only", "forbidden", "switched off"]),
         ("tag:8b", None, ["hybrid far", "local", "local"]),

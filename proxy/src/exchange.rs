@@ -24,6 +24,7 @@ pub(crate) async fn serve<'c>(house: &'c House, mut client: Client<'c>) -> Serve
     let route = match call.resolve(&house.routes, house.remote_serving) {
         Ok(route) => route,
         Err(Barred::Forbidden) => return client.refuse(&ErrorAnswer::forbidden_remote()).await,
+        Err(Barred::NoSuchProfile) => return client.refuse(&ErrorAnswer::no_such_profile()).await,
         Err(Barred::SwitchedOff) => return client.refuse(&ErrorAnswer::switched_off()).await,
     };
     if let Some(rejection) = call.rejection(&route, house.engine.preset.validates_first) {

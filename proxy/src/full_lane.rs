@@ -289,6 +289,7 @@ impl Sidecar {
             Ok(Route::Hybrid { .. } | Route::Local) => None,
             Ok(Route::Remote { .. }) => Some(ErrorAnswer::not_on_this_lane()),
             Err(Barred::Forbidden) => Some(ErrorAnswer::forbidden_remote()),
+            Err(Barred::NoSuchProfile) => Some(ErrorAnswer::no_such_profile()),
             Err(Barred::SwitchedOff) => Some(ErrorAnswer::switched_off()),
         }
     }

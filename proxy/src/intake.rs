@@ -8,6 +8,7 @@ use crate::house::House;
 use spillway_filters::call::{self, Details, Format};
 use spillway_filters::error_answer::ErrorAnswer;
 use spillway_filters::paths::{self, Asked};
+use spillway_filters::validate::Dialect;
 use spillway_filters::wire::RejectKind;
 use spillway_filters::wire::chunk::Dechunk;
 use spillway_filters::wire::request::{self, Method, Remote, RequestFraming, RequestHead};
@@ -349,7 +350,11 @@ fn understand(house: &House, head: RequestHead, held: Held) -> Result<Call, Erro
         if head.content_encoded {
             return Err(ENCODED);
         }
-        let rules = house.field_rules(&model);
+        let mut rules = house.field_rules(&model);
+        if call.second_rerank {
+            // Cohere's own path, whatever the engine.
+            rules.dialect = Dialect::Openai;
+        }
         call.details = Some(Box::new(call::inspect(surface, format, call.held.body(), &rules)?));
     }
     (call.surface, call.model, call.model_span, call.format) = (Some(surface), model, span, format);

@@ -22,7 +22,9 @@ fn with_profile(profile: &str) -> Request {
 }
 
 async fn run(bench: Bench) -> Verdict {
-    let stage = bench.stage(Setup::new().hybrid("org/chat").bridged("org/sie", "team-sie", "")).await?;
+    let stage = bench
+        .stage(Setup::new().hybrid("org/chat").bridged("org/sie", "team-sie", "").remote_only("org/away", "team-sie"))
+        .await?;
     stage.upstream.choose(|_| true, upstream::success);
     for model in ["org/chat", "org/chat:default", "org/sie", "org/sie:default"] {
         let surface = if model.starts_with("org/sie") { Surface::Generate } else { Surface::Chat };
@@ -39,6 +41,11 @@ async fn run(bench: Bench) -> Verdict {
     stage.ask(&with_profile("default")).await?.is(503)?.native_code("MODEL_LOADING")?.local()?;
     stage.engine.journal().expect_calls("engine", 2)?;
     stage.upstream.journal().expect_calls("upstream", 3)?;
+    // No engine has other profiles of a remote-only model.
+    let away = json!({"prompt": "hi", "max_new_tokens": 16, "options": {"profile": "nobody"}});
+    let answer = stage.ask(&Request::post("/v1/generate/org__away", &away.to_string())).await?;
+    answer.is(400)?.native_code("INVALID_INPUT")?.undisclosed()?;
+    stage.engine.journal().expect_calls("engine", 2)?;
     // The bare name: the policy.
     stage.ask(&chat("org/chat")).await?.is(200)?.remote("hosted", Some("model_loading"))?;
     let models: Vec<_> = stage.upstream.journal().calls().iter().map(crate::stage::journal::Heard::model).collect();
