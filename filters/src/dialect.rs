@@ -40,10 +40,11 @@ use crate::stream::Stream;
 use crate::validate::Dialect;
 use spillway_policies::verdict::Plan;
 use spillway_policies::{Cause, Class, Failure, Surface};
+use std::fmt;
 use std::ops::Range;
 
 /// A call, as far as it decides what an upstream is asked.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Caller<'a> {
     /// The surface it came on.
     pub surface: Surface,
@@ -96,7 +97,7 @@ pub enum Reading {
 }
 
 /// One whole 2xx answer of an upstream.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Raw {
     /// Its content type.
     pub content_type: Option<Vec<u8>>,
@@ -105,13 +106,26 @@ pub struct Raw {
 }
 
 /// What the caller gets.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Answer {
     /// Its content type.
     pub content_type: &'static str,
     /// Its body.
     pub body: Vec<u8>,
 }
+
+/// Says how much there is, never what: bodies are the caller's and the upstream's own words.
+macro_rules! without_bodies {
+    ($($name:ident $(<$life:lifetime>)?),+) => {
+        $(impl fmt::Debug for $name $(<$life>)? {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.debug_struct(stringify!($name)).field("bytes", &self.body.len()).finish_non_exhaustive()
+            }
+        })+
+    };
+}
+
+without_bodies!(Caller<'_>, Raw, Answer);
 
 /// Reads whole answers, one for each request.
 #[derive(Debug)]
@@ -280,4 +294,19 @@ const INVALID: Failure = Failure::new(Cause::InvalidAnswer, Class::Final);
 fn is_type(content_type: Option<&[u8]>, wanted: &str) -> bool {
     let kind = content_type.and_then(|value| value.split(|byte| *byte == b';').next());
     kind.is_some_and(|kind| kind.trim_ascii().eq_ignore_ascii_case(wanted.as_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_prints_a_body() {
+        let body = b"secret words".to_vec();
+        let raw = Raw { content_type: None, body: body.clone() };
+        let answer = Answer { content_type: "text/plain", body: body.clone() };
+        for printed in [format!("{raw:?}"), format!("{answer:?}"), format!("{:?}", Piece::New(body))] {
+            assert!(printed.contains("12") && !printed.contains("secret") && !printed.contains("115"), "{printed}");
+        }
+    }
 }

@@ -11,12 +11,11 @@ pub fn boundary(content_type: &[u8]) -> Option<&[u8]> {
     if !kind.trim_ascii().eq_ignore_ascii_case(b"multipart/form-data") {
         return None;
     }
-    let parameters = content_type.split(|byte| *byte == b';').skip(1);
-    let mut values = parameters.filter_map(|parameter| {
-        let (name, value) = parameter.trim_ascii().split_at_checked(9)?;
-        name.eq_ignore_ascii_case(b"boundary=").then_some(value)
-    });
-    let value = values.next().filter(|_| values.next().is_none())?;
+    // Any other spelling is one that some reader takes for the boundary.
+    let parameters = content_type.split(|byte| *byte == b';').skip(1).map(<[u8]>::trim_ascii);
+    let mut stated =
+        parameters.filter(|parameter| parameter.get(..8).is_some_and(|name| name.eq_ignore_ascii_case(b"boundary")));
+    let value = stated.next().filter(|_| stated.next().is_none())?[8..].strip_prefix(b"=")?;
     let value = value.strip_prefix(b"\"").and_then(|rest| rest.strip_suffix(b"\"")).unwrap_or(value);
     is_boundary(value).then_some(value)
 }
@@ -99,9 +98,20 @@ impl<'a> Parts<'a> {
         let head_len = memchr::memmem::find(rest, b"\r\n\r\n")?;
         let start = at + 2 + head_len + 4;
         let len = memchr::memmem::find(&self.body[start..], &self.closing)?;
+        if self.holds_loose_delimiter(start..start + len) {
+            return None;
+        }
         self.at = Some(start + len + self.closing.len());
         let (name, filename) = read_head(&rest[..head_len])?;
         Some(Part { name, filename, value: start..start + len })
+    }
+}
+
+impl Parts<'_> {
+    /// Whether a value holds the delimiter behind half a line end, where a lenient reader would see another part.
+    fn holds_loose_delimiter(&self, value: Range<usize>) -> bool {
+        let (value, delimiter) = (&self.body[value], &self.closing[2..]);
+        memchr::memmem::find_iter(value, delimiter).any(|at| at == 0 || matches!(value[at - 1], b'\r' | b'\n'))
     }
 }
 
@@ -299,6 +309,18 @@ mod tests {
         let longest = "'()+_,-./:=?".repeat(6)[..70].to_owned();
         let content_type = format!("multipart/form-data; boundary={longest}");
         assert_eq!(boundary(content_type.as_bytes()), Some(longest.as_bytes()));
+    }
+
+    #[test]
+    fn what_a_lenient_reader_would_take_for_a_part_is_malformed() {
+        let hidden = b"--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.wav\"\r\n\r\nRI\n--b\n\
+            Content-Disposition: form-data; name=\"model\"\n\nevil\n\r\n--b--\r\n";
+        assert_eq!(field(hidden, b"b", b"model"), Err(BadForm::Malformed));
+        let plain = b"--b\r\nContent-Disposition: form-data; name=\"file\"\r\n\r\nRI --b\r\n--b--\r\n";
+        assert_eq!(field(plain, b"b", b"model"), Ok(None));
+        for spelling in ["boundary =evil; boundary=b", "boundary*=utf-8''evil; boundary=b", "boundary*0=b"] {
+            assert_eq!(boundary(format!("multipart/form-data; {spelling}").as_bytes()), None, "{spelling}");
+        }
     }
 
     proptest! {

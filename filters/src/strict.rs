@@ -119,7 +119,8 @@ pub fn strict_schema(response_format: &[u8]) -> Result<Option<&[u8]>, BadSchema>
     let format: Option<Fields<Format<'_>>> =
         serde_json::from_slice(response_format).map_err(|_| BadSchema::Unreadable)?;
     let named = format.and_then(|Fields(format)| format.json_schema.filter(|_| format.kind.0 == "json_schema"));
-    match named {
+    let Some(named) = named else { return Ok(None) };
+    match serde_json::from_str::<Option<Fields<Named<'_>>>>(named.get()).map_err(|_| BadSchema::Unreadable)? {
         Some(Fields(Named { strict: Some(true), schema })) => {
             schema.map(|schema| Some(schema.get().as_bytes())).ok_or(BadSchema::NotAnObject)
         }
@@ -131,8 +132,9 @@ pub fn strict_schema(response_format: &[u8]) -> Result<Option<&[u8]>, BadSchema>
 struct Format<'a> {
     #[serde(borrow, rename = "type")]
     kind: Text<'a>,
+    /// What it is counts only where the type says so.
     #[serde(borrow)]
-    json_schema: Option<Fields<Named<'a>>>,
+    json_schema: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]

@@ -217,6 +217,8 @@ fn a_strict_schema_is_found_in_a_response_format() {
         br#"{"type":"json_object"}"#,
         br#"{"type":"text"}"#,
         br#"{"type":"text","json_schema":{"name":"n","strict":true,"schema":{}}}"#,
+        br#"{"type":"text","json_schema":5}"#,
+        br#"{"type":"json_object","json_schema":{"strict":"no"}}"#,
         b"null",
     ] {
         assert_eq!(strict_schema(other), Ok(None));

@@ -87,8 +87,8 @@ fn write_vectors(answers: &[Embeddings<'_>], expected: &Expected, writer: &mut W
 /// How long the shown answer may become.
 fn room(answers: &[Embeddings<'_>], expected: &Expected) -> usize {
     let vector = |vector: &Vector<'_>| match (expected.wants_base64, vector.is_base64()) {
-        // Four digits of base64 are three bytes, and a number is about twelve for four.
-        (false, true) => vector.as_json().len() / 16 * 36,
+        // Sixteen digits of base64 are three numbers, each of about twenty bytes.
+        (false, true) => vector.as_json().len() / 16 * 60,
         _ => vector.as_json().len(),
     };
     answers.iter().flat_map(|answer| &answer.vectors).map(|found| vector(found) + 64).sum::<usize>() + 256

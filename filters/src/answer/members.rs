@@ -38,10 +38,7 @@ impl<'a> Members<'a> {
                 .collect(),
             Content::Text => return None,
         };
-        let is_repeated =
-            |(place, (name, _)): (usize, &(Cow<'a, str>, _))| entries[..place].iter().any(|(n, _)| n == name);
-        let repeats = entries.iter().enumerate().any(is_repeated);
-        (!repeats).then_some(Self { content, entries })
+        (!repeats(&entries)).then_some(Self { content, entries })
     }
 
     /// An object without members.
@@ -111,6 +108,17 @@ impl<'a> Members<'a> {
         self.write(&mut writer);
         writer.into_bytes()
     }
+}
+
+/// Whether a name stands twice.
+fn repeats<V>(entries: &[(Cow<'_, str>, V)]) -> bool {
+    // Most objects are small; pairs of many would be far too many.
+    if entries.len() <= 16 {
+        return entries.iter().enumerate().any(|(place, (name, _))| entries[..place].iter().any(|(n, _)| n == name));
+    }
+    let mut names: Vec<&str> = entries.iter().map(|(name, _)| name.as_ref()).collect();
+    names.sort_unstable();
+    names.windows(2).any(|pair| pair[0] == pair[1])
 }
 
 /// Reads one value of a known shape.

@@ -52,7 +52,8 @@ impl<'a> Number<'a> {
     pub(super) fn whole(self) -> Option<i128> {
         match self {
             Self::Float(_) => None,
-            Self::Json { text, .. } => parsed(text),
+            // No counter writes a zero below zero.
+            Self::Json { text, .. } => parsed(text).filter(|number| *number != 0 || !text.starts_with(b"-")),
             Self::Whole(number) => Some(number),
         }
     }

@@ -94,8 +94,7 @@ impl Finishing {
             Surface::Responses => {
                 let output = members.raw_cow("output").ok_or(INVALID)?;
                 let output = values(Content::Json, &output).ok_or(INVALID)?;
-                let output = output.into_iter().map(|piece| self.piece(piece)).collect::<Option<Vec<_>>>();
-                members.set("output", list(&output.ok_or(INVALID)?));
+                members.set("output", list(&self.pieces(output).ok_or(INVALID)?));
             }
             // They generate no text.
             Surface::Audio
@@ -121,7 +120,10 @@ impl Finishing {
         } else {
             let message = choice.raw_cow("message")?;
             let mut message = Members::read(Content::Json, &message)?;
-            let refused = text(marks.clone(), &mut message, "refusal")?;
+            // A host refuses outside of any reasoning.
+            let mut refusing = marks.clone();
+            refusing.thinks_apart();
+            let refused = text(refusing, &mut message, "refusal")?;
             let heard = text(marks, &mut message, "content")?;
             let reasons = self.include_reasoning && !heard.hidden.is_empty();
             if reasons && message.raw("reasoning_content").is_none() {
@@ -144,27 +146,41 @@ impl Finishing {
         Some((choice.to_bytes(), keeps_schema))
     }
 
-    /// A piece of a response's output. The parts of a message are one text, cut anywhere.
-    fn piece(&self, piece: &[u8]) -> Option<Vec<u8>> {
-        let mut piece = Members::read(Content::Json, piece)?;
-        let Some(content) = piece.raw_cow("content") else { return Some(piece.to_bytes()) };
-        let parts = values(Content::Json, &content)?;
-        let (mut marks, last) = (self.marks.clone(), parts.len().saturating_sub(1));
-        let part = |(place, part)| {
-            let mut part = Members::read(Content::Json, part)?;
-            let name = ["text", "refusal"].into_iter().find(|name| part.raw(name).is_some())?;
-            let text: String = part.read_member(name)?;
-            let mut heard = marks.feed(&text);
-            if place == last {
-                heard.append(marks.finish());
+    /// The output of a response. The parts of its messages are one text, cut anywhere; reasoning of its own stands in none of them.
+    fn pieces(&self, output: Vec<&[u8]>) -> Option<Vec<Vec<u8>>> {
+        let mut marks = self.marks.clone();
+        let says =
+            |piece: &&[u8]| Members::read(Content::Json, piece).is_some_and(|piece| piece.raw("content").is_some());
+        let last = output.iter().rposition(says);
+        let mut pieces = Vec::with_capacity(output.len());
+        for (place, piece) in output.into_iter().enumerate() {
+            let mut piece = Members::read(Content::Json, piece)?;
+            if piece.read_member::<Text<'_>>("type").is_some_and(|kind| kind.0 == "reasoning") {
+                marks.thinks_apart();
+            } else if let Some(content) = piece.raw_cow("content") {
+                let parts = values(Content::Json, &content)?;
+                let end = parts.len().checked_sub(1).filter(|_| Some(place) == last);
+                let part = |(place, part)| heard_part(&mut marks, part, Some(place) == end);
+                let parts = parts.into_iter().enumerate().map(part).collect::<Option<Vec<_>>>()?;
+                piece.set("content", list(&parts));
             }
-            part.set_text(name, &heard.text);
-            Some(part.to_bytes())
-        };
-        let parts = parts.into_iter().enumerate().map(part).collect::<Option<Vec<_>>>()?;
-        piece.set("content", list(&parts));
-        Some(piece.to_bytes())
+            pieces.push(piece.to_bytes());
+        }
+        Some(pieces)
     }
+}
+
+/// A part of a response's message with what the caller may see of it; the last one has what was held back, too.
+fn heard_part(marks: &mut Marks, part: &[u8], is_last: bool) -> Option<Vec<u8>> {
+    let mut part = Members::read(Content::Json, part)?;
+    let name = ["text", "refusal"].into_iter().find(|name| part.raw(name).is_some())?;
+    let text: String = part.read_member(name)?;
+    let mut heard = marks.feed(&text);
+    if is_last {
+        heard.append(marks.finish());
+    }
+    part.set_text(name, &heard.text);
+    Some(part.to_bytes())
 }
 
 /// A list of raw values.
@@ -185,7 +201,7 @@ fn text(marks: Marks, said: &mut Members<'_>, name: &'static str) -> Option<Hear
     Some(heard)
 }
 
-/// The indexes of the chat choices whose reasoning stands in a member of its own: their text begins outside of it.
+/// The indexes of the choices whose reasoning stands in a member of its own: their text begins outside of it.
 fn thinkers(raw: &[u8]) -> Option<Vec<u64>> {
     let answer = Members::read(Content::Json, raw)?;
     let choices = values(Content::Json, answer.raw("choices")?)?;
@@ -196,8 +212,9 @@ fn thinkers(raw: &[u8]) -> Option<Vec<u64>> {
     };
     let index = |choice| {
         let choice = Members::read(Content::Json, choice)?;
-        let message = Members::read(Content::Json, choice.raw("message")?)?;
-        choice.read_member::<u64>("index").filter(|_| thinks(&message))
+        let thinks_inside = |message| Members::read(Content::Json, message).is_some_and(|message| thinks(&message));
+        let thinks = thinks(&choice) || choice.raw("message").is_some_and(thinks_inside);
+        choice.read_member::<u64>("index").filter(|_| thinks)
     };
     Some(choices.into_iter().filter_map(index).collect())
 }

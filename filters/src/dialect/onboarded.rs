@@ -126,7 +126,9 @@ fn marks(prompt: &str, tools: Option<Vec<String>>, plan: &Plan<'_>) -> Result<Ma
         let format = plan.remote.onboarding.tool_format.as_deref().and_then(ToolFormat::from_name);
         format.map(|format| ToolReader::new(format, tools)).ok_or(UNTRANSLATABLE)
     };
-    let (reasoning, tools) = (finished::hidden(plan, Some(prompt))?, tools.map(reader).transpose()?);
+    // Only what the template itself writes last: a marker in what the caller wrote is its words.
+    let last = prompt.trim_end().rsplit(|letter: char| letter.is_ascii_whitespace()).next().unwrap_or_default();
+    let (reasoning, tools) = (finished::hidden(plan, Some(last))?, tools.map(reader).transpose()?);
     Ok(Marks { reasoning, tools })
 }
 

@@ -159,10 +159,10 @@ impl Back {
         self.dim.or_else(first)
     }
 
-    /// How long the answer becomes, as far as what the upstream sent can fill it; a number in JSON is about twelve bytes.
+    /// How long the answer becomes, as far as what the upstream sent can fill it; a number in JSON is about twenty bytes.
     fn room(&self, answers: &[Embeddings<'_>], width: usize) -> usize {
-        let number = if self.reads == Content::Msgpack { self.dtype.size() } else { 12 };
-        let vector = |vector: &Vector<'_>| width.saturating_mul(number).min(vector.as_json().len().saturating_mul(3));
+        let number = if self.reads == Content::Msgpack { self.dtype.size() } else { 20 };
+        let vector = |vector: &Vector<'_>| width.saturating_mul(number).min(vector.as_json().len().saturating_mul(4));
         let vectors = answers.iter().flat_map(|answer| &answer.vectors).map(|found| vector(found) + 128);
         vectors.sum::<usize>() + self.ids.iter().flatten().map(String::len).sum::<usize>() + 256
     }

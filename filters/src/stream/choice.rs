@@ -87,6 +87,9 @@ impl Choice {
     }
 
     pub(super) fn new(place: usize, marks: Marks, watch: Option<Watch>) -> Self {
+        // A host refuses outside of any reasoning.
+        let mut refusal_marks = marks.clone();
+        refusal_marks.thinks_apart();
         Self {
             place,
             begun: false,
@@ -94,7 +97,7 @@ impl Choice {
             speaks: false,
             refuses: false,
             reason: None,
-            refusal_marks: marks.clone(),
+            refusal_marks,
             marks,
             watch,
             breaks_schema: false,

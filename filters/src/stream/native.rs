@@ -96,8 +96,9 @@ impl Native {
         if piece.done {
             heard.append(self.marks.finish());
         }
-        // Those of private reasoning are private.
-        let logprobs = piece.logprobs.filter(|_| self.expected.logprobs && heard.is_plain);
+        // Those of private reasoning are private, and so may be those beside nothing.
+        let shows = heard.is_plain && !heard.text.is_empty();
+        let logprobs = piece.logprobs.filter(|_| self.expected.logprobs && shows);
         let logprobs = logprobs.map_or(Logprobs::None, Logprobs::Native);
         let text = heard.text.as_ref();
         if !piece.done {

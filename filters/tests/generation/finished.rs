@@ -70,6 +70,9 @@ fn a_response_of_a_sie_and_a_refusal_are_read_for_marks_too() {
     let cut = of(json!([message(json!([part("a<th"), part("ink>p"), part("p</think>b<")]))]));
     let texts: Vec<_> = cut[0]["content"].as_array().expect("parts").iter().map(|part| &part["text"]).collect();
     assert_eq!(texts, ["a", "", "b<"]);
+    // One text, also over several messages.
+    let apart = of(json!([message(json!([part("<think>p")])), message(json!([part("p</think>b")]))]));
+    assert_eq!(json!([apart[0]["content"][0]["text"], apart[1]["content"][0]["text"]]), json!(["", "b"]));
 
     let call = json!({"model": "org/m", "messages": [], "max_tokens": 8, "logprobs": true});
     let mut answer = chat(&json!({"role": "assistant", "content": null, "refusal": "<think>p</think>no"}), "stop");
@@ -92,6 +95,12 @@ fn a_host_that_keeps_reasoning_apart_has_none_in_its_text() {
     let public = json!({"role": "assistant", "content": "a"});
     assert_eq!(content(json!({"role": "assistant", "content": "a", "reasoning_content": "p"})), public);
     assert_eq!(content(json!({"role": "assistant", "content": "p</think>a"})), public, "the template began it");
+    let refused = json!({"role": "assistant", "content": null, "refusal": "no"});
+    assert_eq!(content(refused.clone()), refused, "a host refuses outside of any reasoning");
+    let mut beside = chat(&public, "stop");
+    beside["choices"][0]["reasoning_content"] = json!("p");
+    let told = told(&host, Surface::Chat, &call, &beside).expect("valid");
+    assert_eq!(told["choices"][0]["message"], public);
 }
 
 #[test]

@@ -142,6 +142,11 @@ fn every_prompt_is_answered_as_often_as_was_asked() {
     let asked = openai().ask(Surface::Completions, &call).expect("it can be asked");
     assert!(read(&asked, &completions(2, 1990)).is_ok(), "a context for each prompt");
     assert!(read(&asked, &completions(2, 2001)).is_err());
+    // Nobody knows how many answers a mixed list has.
+    for mixed in [json!(["a", [1]]), json!([])] {
+        let call = text(&json!({"model": "org/m", "prompt": mixed}));
+        assert_eq!(openai().ask(Surface::Completions, &call).map(drop), Err(UNTRANSLATABLE), "{mixed}");
+    }
     let many = text(&json!({"model": "org/m", "prompt": ["a", "b"], "n": 65}));
     assert_eq!(openai().ask(Surface::Completions, &many).map(drop), Err(UNTRANSLATABLE));
 }

@@ -12,8 +12,10 @@ use spillway_policies::{Failure, Surface};
 
 pub(super) fn ask(caller: Caller<'_>, plan: &Plan<'_>, is_openai: bool) -> Result<Asked, Failure> {
     let (surface, stream) = (caller.surface, caller.details.stream);
-    if caller.details.choices.is_some_and(|choices| choices > MAX_CHOICES) {
-        // No answer with so many is read.
+    let is_countable = caller.details.choices.is_none_or(|choices| choices <= MAX_CHOICES)
+        && (surface != Surface::Completions || caller.details.choices.is_some());
+    if !is_countable {
+        // An answer with more is not read, and one to nobody knows how many prompts cannot be known to be whole.
         return Err(UNTRANSLATABLE);
     }
     let call = Outgoing::read(caller.body).map_err(|_| NOT_REPLAYABLE)?;
