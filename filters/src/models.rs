@@ -53,7 +53,12 @@ pub fn wanted(path: &[u8]) -> Option<String> {
 /// The path at which an engine describes one model.
 #[must_use]
 pub fn path(model: &str) -> String {
-    format!("{PATH}{}", utf8_percent_encode(model, PLAIN))
+    format!("{PATH}{}", encoded(model))
+}
+
+/// A model's name as it stands in a path.
+pub(crate) fn encoded(model: &str) -> impl std::fmt::Display + '_ {
+    utf8_percent_encode(model, PLAIN)
 }
 
 /// Takes out of a request's head what would make the engine answer in a form that cannot be completed, or not at all.

@@ -17,11 +17,20 @@ macro_rules! statuses {
     ($($status:expr),+ $(,)?) => { ::std::borrow::Cow::Borrowed(&[$($status),+]) };
 }
 
+mod call;
+mod launch;
 mod llama_cpp;
 mod llama_cpp_router;
 mod openai;
+mod origin;
 mod sie;
 mod vllm;
+mod watch;
+
+pub use call::{Already, Call, Method};
+pub use launch::Launch;
+pub use origin::{How, Origin};
+pub use watch::{Flag, Health, Listens, ModelList, Queue, Sleep, Watch};
 
 use crate::refusal::{Rule, Veiled};
 
@@ -40,6 +49,12 @@ pub struct Preset {
     pub idle_ms: u64,
     /// What makes it load a model without running a request.
     pub wake: Wake,
+    /// How it gives its memory back without ending; none: it cannot, and its process is ended.
+    pub sleep: Option<Sleep>,
+    /// How its state is seen.
+    pub watch: Watch,
+    /// How its command line is known.
+    pub launch: Launch,
     /// It checks the fields of a call before it refuses it, so that our own check can wait for the re-issue (product section 4 item 3).
     pub validates_first: bool,
 }
@@ -49,45 +64,15 @@ pub struct Preset {
 pub enum Wake {
     /// The refused request itself started the load.
     ByRefusal,
-    /// A POST that loads and answers at once.
+    /// A call that loads.
     Call {
-        /// Its path.
-        path: &'static str,
-        /// Its JSON body, where `$model` stands for the model's name.
-        body: &'static str,
-        /// The answer that says the model is loading or loaded already.
-        already: Option<Already>,
+        /// The call.
+        call: Call,
+        /// Whether it is answered only when the model is loaded. Otherwise it is answered at once.
+        blocks: bool,
     },
     /// Nothing over HTTP does: the start of the process is the load.
     None,
-}
-
-impl Wake {
-    /// The body of the wake call for one model; none when this engine has no such call.
-    #[must_use]
-    pub fn body_for(self, model: &str) -> Option<String> {
-        let Self::Call { body, .. } = self else { return None };
-        let quoted = serde_json::Value::from(model).to_string();
-        Some(body.replace("$model", &quoted[1..quoted.len() - 1]))
-    }
-}
-
-/// An answer to a wake call that is an error by its status and good news by its text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Already {
-    /// Its status.
-    pub status: u16,
-    /// A text in its body, without regard to case.
-    pub text: &'static str,
-}
-
-impl Already {
-    /// Whether an answer is this one.
-    #[must_use]
-    pub fn is(&self, status: u16, body: &[u8]) -> bool {
-        status == self.status
-            && body.windows(self.text.len()).any(|part| part.eq_ignore_ascii_case(self.text.as_bytes()))
-    }
 }
 
 /// The presets of this version.
@@ -126,19 +111,21 @@ mod tests {
 
     #[test]
     fn a_wake_body_quotes_the_model() {
-        let wake = preset("llama_cpp_router").expect("the preset is listed").wake;
-        assert_eq!(wake.body_for("org/m").as_deref(), Some(r#"{"model":"org/m"}"#));
-        assert_eq!(wake.body_for(r#"a"b\"#).as_deref(), Some(r#"{"model":"a\"b\\"}"#));
-        assert_eq!(Wake::ByRefusal.body_for("m"), None);
+        let Wake::Call { call, .. } = preset("llama_cpp_router").expect("the preset is listed").wake else {
+            panic!("the router is woken by a call");
+        };
+        assert_eq!(call.body_for("org/m"), r#"{"model":"org/m"}"#);
+        assert_eq!(call.body_for(r#"a"b\"#), r#"{"model":"a\"b\\"}"#);
+        assert_eq!(call.path_for("org/m"), "/models/load");
     }
 
     #[test]
     fn an_engine_that_loads_already_is_no_failure() {
-        let Wake::Call { already: Some(already), .. } = preset("llama_cpp_router").expect("the preset is listed").wake
-        else {
+        let Wake::Call { call, .. } = preset("llama_cpp_router").expect("the preset is listed").wake else {
             panic!("the router is woken by a call");
         };
-        assert!(already.is(400, br#"{"error":{"message":"model is Already running"}}"#));
-        assert!(!already.is(400, b"no such model") && !already.is(500, b"already running"));
+        assert!(call.is_done(200, b""));
+        assert!(call.is_done(400, br#"{"error":{"message":"model is Already running"}}"#));
+        assert!(!call.is_done(400, b"no such model") && !call.is_done(500, b"already running"));
     }
 }

@@ -8,7 +8,7 @@ mod veiled;
 
 pub use veiled::{Veiled, veiled};
 
-use crate::presets::Preset;
+use crate::presets::{Origin, Preset};
 use evidence::Evidence;
 use spillway_policies::refusal::Certainty;
 use spillway_policies::{Refusal, Trigger};
@@ -53,6 +53,8 @@ pub struct Rule {
     pub trigger: Option<Trigger>,
     /// Whether the engine certainly did no work.
     pub certainty: Certainty,
+    /// How this is known.
+    pub origin: Origin,
 }
 
 impl Rule {
@@ -67,6 +69,7 @@ impl Rule {
         content_type: None,
         trigger: None,
         certainty: Certainty::Certain,
+        origin: Origin::inferred("not said"),
     };
 
     /// A prime rule without conditions that names no trigger.

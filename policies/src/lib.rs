@@ -15,6 +15,7 @@ extern crate std;
 
 pub mod breaker;
 pub mod consent;
+pub mod engine_state;
 pub mod failure;
 pub mod gate;
 pub mod model;
@@ -29,6 +30,7 @@ pub mod url;
 pub mod verdict;
 
 pub use consent::Consent;
+pub use engine_state::State;
 pub use failure::{Cause, Class, Failure};
 pub use moment::Moment;
 pub use refusal::Refusal;

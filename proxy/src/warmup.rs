@@ -32,19 +32,18 @@ struct Load {
 
 /// Wakes the engine for `model` in the background, unless that is happening already or has just failed.
 pub(crate) fn wake(house: &House, model: &str) {
-    let Wake::Call { path, already, .. } = house.engine.preset.wake else { return };
+    let Wake::Call { call: asked, .. } = house.engine.preset.wake else { return };
     // A hostile name could not get here: only configured models are bridged, so the table stays as small as the configuration.
-    let Some(body) = house.engine.preset.wake.body_for(model) else { return };
     if !house.warmup.begin(model) {
         return;
     }
     let (warmup, model) = (house.warmup.clone(), model.to_owned());
-    let path = format!("{}{path}", house.engine.path_prefix);
+    let (path, body) = (format!("{}{}", house.engine.path_prefix, asked.path_for(&model)), asked.body_for(&model));
     let engine = house.engine.clone();
     tokio::spawn(async move {
         let call = async {
             let mut session = session(&engine).await?;
-            let mut header = RequestHeader::build("POST", path.as_bytes(), Some(4)).ok()?;
+            let mut header = RequestHeader::build(asked.method.token(), path.as_bytes(), Some(4)).ok()?;
             header.insert_header("Host", engine.location()).ok()?;
             header.insert_header("Content-Type", "application/json").ok()?;
             header.insert_header("Content-Length", body.len().to_string()).ok()?;
@@ -53,7 +52,7 @@ pub(crate) fn wake(house: &House, model: &str) {
             session.read_response_header().await.ok()?;
             let status = session.response_header()?.status.as_u16();
             let answer = session.read_response_body().await.ok().flatten().unwrap_or_default();
-            Some(status < 300 || already.is_some_and(|already| already.is(status, &answer)))
+            Some(asked.is_done(status, &answer))
         };
         let woken = tokio::time::timeout(LOAD_TIME, call).await.ok().flatten().unwrap_or(false);
         tracing::info!(model, woken, "asked the engine to load a model");

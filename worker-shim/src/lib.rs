@@ -1,3 +1,7 @@
 //! Speaks for one engine: starts it, watches it, tells the sidecar its true state, and loads, sleeps and wakes it on request.
 //!
-//! Empty for now: the crate holds its place in the house and its imports. `spillway-shim` comes with the engine state feed.
+//! Read [`state`] first: the pure machine that decides. Everything else brings it events or does what it says.
+#![warn(missing_docs)]
+
+pub mod asked;
+pub mod config;

@@ -1,6 +1,6 @@
 //! How does llama.cpp's server refuse when it serves one model (engines 2.4)?
 
-use super::{Preset, Wake};
+use super::{Health, Launch, Listens, Origin, Preset, Wake, Watch};
 use crate::refusal::Rule;
 use spillway_policies::Trigger;
 
@@ -11,6 +11,21 @@ pub(super) static PRESET: Preset = Preset {
     veiled: &[],
     idle_ms: 4_000,
     wake: Wake::None,
+    sleep: None,
+    watch: Watch {
+        every_ms: 2_000,
+        eager_ms: 200,
+        listens: Listens::First,
+        health: Some(Health {
+            path: "/health",
+            loading: &[],
+            origin: Origin::seen("llama-server, conformance/realparts"),
+        }),
+        models: None,
+        queue: None,
+        asleep: None,
+    },
+    launch: Launch::UNKNOWN,
     validates_first: false,
 };
 

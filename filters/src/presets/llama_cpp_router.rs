@@ -1,7 +1,7 @@
 //! How does llama.cpp's server refuse in router mode, where it starts one child per model (engines 2.4)?
 
 use super::llama_cpp::{LOADING, NO_SLOT};
-use super::{Already, Preset, Wake};
+use super::{Already, Call, Health, Launch, Listens, Method, Origin, Preset, Wake, Watch};
 use crate::refusal::Rule;
 use spillway_policies::Trigger;
 use spillway_policies::refusal::Certainty;
@@ -13,10 +13,30 @@ pub(super) static PRESET: Preset = Preset {
     veiled: &[],
     idle_ms: 4_000,
     wake: Wake::Call {
-        path: "/models/load",
-        body: r#"{"model":"$model"}"#,
-        already: Some(Already { status: 400, text: "already running" }),
+        call: Call {
+            method: Method::Post,
+            path: "/models/load",
+            body: r#"{"model":"$model"}"#,
+            already: Some(Already { status: 400, text: "already running" }),
+            origin: Origin::read("llama.cpp of September 2026, tools/server/server-models.cpp"),
+        },
+        blocks: false,
     },
+    sleep: None,
+    watch: Watch {
+        every_ms: 2_000,
+        eager_ms: 200,
+        listens: Listens::First,
+        health: Some(Health {
+            path: "/health",
+            loading: &[],
+            origin: Origin::seen("llama-server, conformance/realparts"),
+        }),
+        models: None,
+        queue: None,
+        asleep: None,
+    },
+    launch: Launch::UNKNOWN,
     validates_first: false,
 };
 

@@ -2,7 +2,7 @@
 //!
 //! No status or text means the same on every such server, so nothing but a refused connection is a refusal here; operators add rules.
 
-use super::{Preset, Wake};
+use super::{Launch, Listens, Preset, Wake, Watch};
 
 pub(super) static PRESET: Preset = Preset {
     name: "openai",
@@ -11,5 +11,16 @@ pub(super) static PRESET: Preset = Preset {
     veiled: &[],
     idle_ms: 4_000,
     wake: Wake::None,
+    sleep: None,
+    watch: Watch {
+        every_ms: 2_000,
+        eager_ms: 200,
+        listens: Listens::Loaded,
+        health: None,
+        models: None,
+        queue: None,
+        asleep: None,
+    },
+    launch: Launch::UNKNOWN,
     validates_first: false,
 };

@@ -3,7 +3,7 @@
 //! Only the code decides. It may stand in `X-SIE-Error-Code`, which wins, or in one of three places of the body. A transcription hides its
 //! code, so there the state of the model decides.
 
-use super::{Preset, Wake};
+use super::{Health, Launch, Listens, Origin, Preset, Wake, Watch};
 use crate::refusal::{Rule, Veiled};
 use spillway_policies::refusal::Certainty;
 use spillway_policies::{Surface, Trigger};
@@ -15,6 +15,21 @@ pub(super) static PRESET: Preset = Preset {
     veiled: VEILED,
     idle_ms: 4_000,
     wake: Wake::ByRefusal,
+    sleep: None,
+    watch: Watch {
+        every_ms: 2_000,
+        eager_ms: 200,
+        listens: Listens::First,
+        health: Some(Health {
+            path: "/readyz",
+            loading: &[],
+            origin: Origin::read("sie-server 0.10.1, api/health.py"),
+        }),
+        models: None,
+        queue: None,
+        asleep: None,
+    },
+    launch: Launch::UNKNOWN,
     validates_first: true,
 };
 

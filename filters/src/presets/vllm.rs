@@ -1,6 +1,6 @@
 //! How does vLLM refuse (engines 2.1)?
 
-use super::{Preset, Wake};
+use super::{Health, Launch, Listens, Origin, Preset, Wake, Watch};
 use crate::refusal::Rule;
 use spillway_policies::Trigger;
 use spillway_policies::refusal::Certainty;
@@ -13,6 +13,21 @@ pub(super) static PRESET: Preset = Preset {
     veiled: &[],
     idle_ms: 4_000,
     wake: Wake::None,
+    sleep: None,
+    watch: Watch {
+        every_ms: 2_000,
+        eager_ms: 200,
+        listens: Listens::Loaded,
+        health: Some(Health {
+            path: "/health",
+            loading: &[],
+            origin: Origin::read("vLLM 0.33.0, serve/instrumentator/health.py"),
+        }),
+        models: None,
+        queue: None,
+        asleep: None,
+    },
+    launch: Launch::UNKNOWN,
     validates_first: false,
 };
 

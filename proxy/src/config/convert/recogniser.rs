@@ -1,6 +1,7 @@
 //! `[[engine.refusal]]`: an operator's own recogniser, in the form that presets have.
 
 use crate::config::table::{Node, Place, Table};
+use spillway_filters::presets::Origin;
 use spillway_filters::refusal::{Phase, Rule};
 use spillway_policies::Trigger;
 use spillway_policies::refusal::Certainty;
@@ -20,7 +21,7 @@ pub(super) fn rule(mut table: Table<'_>) -> Option<Rule> {
     let certainty = table.choice_or("certainty", &certainties, Certainty::Certain);
     table.finish();
 
-    let rule = Rule { trigger: Some(trigger?), certainty, ..conditions? };
+    let rule = Rule { trigger: Some(trigger?), certainty, origin: Origin::CONFIGURED, ..conditions? };
     (place.mistakes() == mistakes && is_safe(&rule, &place)).then_some(rule)
 }
 
