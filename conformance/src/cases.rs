@@ -2,6 +2,7 @@
 
 use crate::case::Case;
 
+mod activity_is_told_to_the_shim;
 mod answer_is_shaped_like_a_local_one;
 mod audio_and_vectors_of_a_model_without_the_task_400;
 mod audio_is_replayed_whole;
@@ -53,6 +54,8 @@ mod redirect_is_refused;
 mod remote_only_never_touches_local;
 mod secret_never_appears;
 mod sigterm_drains;
+mod state_feed_refuses_before_asking;
+mod state_feed_spares_engines_that_hold_calls;
 mod stream_primes_on_content;
 mod strict_output_is_verified;
 mod switch_off;
@@ -66,6 +69,7 @@ mod websocket_upgrade_tunnels;
 
 /// Every case, by name.
 pub const ALL: &[Case] = &[
+    activity_is_told_to_the_shim::CASE,
     answer_is_shaped_like_a_local_one::CASE,
     audio_and_vectors_of_a_model_without_the_task_400::CASE,
     audio_is_replayed_whole::CASE,
@@ -117,6 +121,8 @@ pub const ALL: &[Case] = &[
     remote_only_never_touches_local::CASE,
     secret_never_appears::CASE,
     sigterm_drains::CASE,
+    state_feed_refuses_before_asking::CASE,
+    state_feed_spares_engines_that_hold_calls::CASE,
     stream_primes_on_content::CASE,
     strict_output_is_verified::CASE,
     switch_off::CASE,

@@ -11,6 +11,7 @@ pub mod sample;
 pub mod script;
 pub mod scripted;
 pub mod setup;
+pub mod shim;
 pub mod sidecar;
 #[cfg(test)]
 mod tests;

@@ -84,6 +84,30 @@ impl ErrorAnswer {
         Self::new(503, "ENGINE_UNREACHABLE", "the engine cannot be reached").wait(5)
     }
 
+    /// 503: the model is being loaded, or will be.
+    #[must_use]
+    pub const fn model_loading() -> Self {
+        Self::new(503, "MODEL_LOADING", "the model is being loaded").wait(5)
+    }
+
+    /// 502: the engine or the model failed to load and is left alone for a while. No wait, as SIE says none.
+    #[must_use]
+    pub const fn load_failed() -> Self {
+        Self::new(502, "MODEL_LOAD_FAILED", "the engine failed to load: its log says why")
+    }
+
+    /// 503: the engine finishes what it has and takes nothing new.
+    #[must_use]
+    pub const fn engine_draining() -> Self {
+        Self::new(503, "ENGINE_UNREACHABLE", "the engine is going away").wait(5)
+    }
+
+    /// The same, with another wait in seconds.
+    #[must_use]
+    pub const fn after(self, seconds: u64) -> Self {
+        self.wait(seconds)
+    }
+
     /// 503: no room here, `max_in_flight` or `max_held_bytes` (product section 8).
     #[must_use]
     pub const fn queue_full() -> Self {

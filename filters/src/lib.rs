@@ -11,6 +11,7 @@ pub mod edit;
 pub mod error_answer;
 pub mod event_stream;
 pub mod feed;
+pub mod foresight;
 pub mod marks;
 pub mod models;
 pub mod multipart;

@@ -15,6 +15,11 @@ impl Budget {
         Arc::new(Self { used: AtomicUsize::new(0), limit })
     }
 
+    /// How much is taken.
+    pub(crate) fn used(&self) -> usize {
+        self.used.load(Ordering::Relaxed)
+    }
+
     /// Takes `amount`, or nothing when that would pass the limit.
     pub(crate) fn take(self: &Arc<Self>, amount: usize) -> Option<Share> {
         let mut share = Share { budget: self.clone(), amount: 0 };

@@ -67,6 +67,11 @@ impl<'c> Client<'c> {
         Self { connection, log, head: None, surface, keep_alive: false, is_head: false, whole_at }
     }
 
+    /// The surface that the request names.
+    pub(crate) const fn surface(&self) -> Option<Surface> {
+        self.surface
+    }
+
     /// The head of the request. Taken once, by intake.
     pub(crate) fn take_head(&mut self) -> RequestHead {
         self.head.take().expect("intake reads a request once")

@@ -93,7 +93,7 @@ pub struct Engine {
     pub address: Address,
     /// The path in front of its API: empty, or starting with a slash and not ending in one.
     pub path_prefix: String,
-    /// The socket of the shim that knows the engine's state. This version does not read it.
+    /// The socket of the shim that knows the engine's state.
     pub shim: Option<Address>,
     /// Time to connect.
     pub connect_ms: u64,

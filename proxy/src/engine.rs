@@ -12,7 +12,7 @@ use spillway_filters::presets::Preset;
 use spillway_filters::refusal::Rule;
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 use std::time::Duration;
 
 /// The local engine.
@@ -33,6 +33,10 @@ pub(crate) struct Engine {
     slots: Slots,
     reached: AtomicBool,
     room: Option<Arc<Budget>>,
+    /// A shim waits for requests in flight, so they are counted.
+    counts: bool,
+    /// Requests that were given room since the start, where they are counted.
+    started: AtomicU64,
 }
 
 /// Why there is no connection. Nothing was sent, so this is always before acceptance.
@@ -59,7 +63,9 @@ impl Engine {
             connector: TransportConnector::new(Some(ConnectorOptions::new(1))),
             slots: Slots::new(workers, clock::ticks(config.preset.idle_ms)),
             reached: AtomicBool::new(false),
-            room: config.max_in_flight.map(Budget::new),
+            room: config.max_in_flight.or_else(|| config.shim.as_ref().map(|_| usize::MAX)).map(Budget::new),
+            counts: config.shim.is_some(),
+            started: AtomicU64::new(0),
         }
     }
 
@@ -78,12 +84,21 @@ impl Engine {
         self.slots.sweep(tick);
     }
 
-    /// Room for one more request, when `max_in_flight` limits them.
+    /// Room for one more request, when `max_in_flight` limits them or a shim wants to know of them.
     pub(crate) fn room(&self) -> Result<Option<Share>, NoRoom> {
-        match &self.room {
-            None => Ok(None),
-            Some(room) => room.take(1).map(Some).ok_or(NoRoom),
+        let Some(room) = &self.room else { return Ok(None) };
+        let share = room.take(1).ok_or(NoRoom)?;
+        if self.counts {
+            self.started.fetch_add(1, Ordering::Relaxed);
+            // Counted before the state is looked at: see `shim::report`.
+            fence(Ordering::SeqCst);
         }
+        Ok(Some(share))
+    }
+
+    /// Requests in flight, and requests since the start.
+    pub(crate) fn traffic(&self) -> (u64, u64) {
+        (self.room.as_ref().map_or(0, |room| room.used() as u64), self.started.load(Ordering::Relaxed))
     }
 
     /// Whether the engine was ever reached in this life.
@@ -144,9 +159,9 @@ impl Engine {
         }
     }
 
-    /// Where the engine is, for log lines.
-    pub(crate) fn location(&self) -> String {
-        self.address.to_string()
+    /// Where the engine is.
+    pub(crate) const fn address(&self) -> &config::Address {
+        &self.address
     }
 }
 

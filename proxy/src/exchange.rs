@@ -46,7 +46,12 @@ pub(crate) async fn serve<'c>(house: &'c House, mut client: Client<'c>) -> Serve
     };
 
     let Some(surface) = call.surface else { return client.restore(refused, Disclosure::Local).await };
-    match decide(&route, surface, refused.meaning) {
+    let verdict = decide(&route, surface, refused.meaning);
+    // A refusal that nobody but we gave has woken nobody, whether it is bridged or not.
+    if refused.foreseen || matches!(verdict, Verdict::Bridge(_)) {
+        warmup::wake(house, &call.model);
+    }
+    match verdict {
         Verdict::Keep(why) => client.keep(refused, why).await,
         Verdict::Bridge(plan) => Box::pin(bridge(house, client, call, refused, plan)).await,
     }
@@ -54,7 +59,6 @@ pub(crate) async fn serve<'c>(house: &'c House, mut client: Client<'c>) -> Serve
 
 /// The cold half of [`serve`]: the engine refused and the refusal may be bridged, once.
 async fn bridge(house: &House, mut client: Client<'_>, call: intake::Call, refused: Refused, plan: Plan<'_>) -> Served {
-    warmup::wake(house, &call.model);
     match upstream::attempt(house, &mut client, call, &plan).await {
         Ok(primed) => client.deliver(primed, plan).await,
         Err(failure) => {

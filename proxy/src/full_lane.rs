@@ -8,6 +8,7 @@ mod replay;
 use crate::budget::Share;
 use crate::house::{House, Inside};
 use crate::telemetry::{Exchange, Side};
+use crate::warmup;
 use async_trait::async_trait;
 use bytes::Bytes;
 use pingora_core::apps::{HttpServerOptions, ServerApp as _};
@@ -122,6 +123,10 @@ impl ProxyHttp for Sidecar {
             return Ok(true);
         };
         passing.room = room;
+        if let Some(answer) = warmup::refuse_unbridged(&self.house, surface) {
+            write(session, &answer, surface, true).await?;
+            return Ok(true);
+        }
         Ok(false)
     }
 

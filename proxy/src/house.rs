@@ -4,6 +4,7 @@ use crate::budget::Budget;
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::engine::Engine;
+use crate::shim::Shim;
 use crate::telemetry::Access;
 use crate::upstream::Outlet;
 use crate::warmup::Warmup;
@@ -21,6 +22,8 @@ pub(crate) struct House {
     pub(crate) engine: Arc<Engine>,
     pub(crate) outlets: BTreeMap<String, Arc<Outlet>>,
     pub(crate) warmup: Warmup,
+    /// Who knows the engine's state, when the configuration names it.
+    pub(crate) shim: Option<Arc<Shim>>,
     pub(crate) access: Access,
     /// Bytes of all held bodies together.
     pub(crate) held: Arc<Budget>,
@@ -49,6 +52,7 @@ impl House {
             engine: Arc::new(Engine::new(&config.engine, workers)),
             outlets: outlets.collect(),
             warmup: Warmup::default(),
+            shim: config.engine.shim.clone().map(|address| Arc::new(Shim::new(address))),
             access: Access::new(config.log.access, config.log.format),
             held: Budget::new(config.listen.max_held_bytes),
             max_body_bytes: config.listen.max_body_bytes,

@@ -16,7 +16,7 @@ use spillway_filters::refusal::{self, Answer as Seen, Phase, Veiled};
 use spillway_filters::wire::chunk::Framing;
 use spillway_filters::wire::response::{self, ResponseHead, ResponseVerdict};
 use spillway_policies::routing::Route;
-use spillway_policies::{Refusal, Surface, Trigger};
+use spillway_policies::{Refusal, Surface, Trigger, Verdict, decide};
 use std::future::poll_fn;
 use std::task::Poll;
 
@@ -53,6 +53,8 @@ pub(crate) struct Refused {
     pub(crate) body: Vec<u8>,
     /// The body ends where the connection does.
     pub(crate) until_close: bool,
+    /// The engine was not asked: its state says what it would have said.
+    pub(crate) foreseen: bool,
 }
 
 /// Not a refusal: the engine may have the work.
@@ -76,6 +78,9 @@ pub(crate) async fn attempt(house: &House, client: &mut Client<'_>, call: &Call,
     let Ok(room) = house.engine.room() else {
         return Local::Refused(made(call, Trigger::Saturated, ErrorAnswer::queue_full()));
     };
+    if let Some(refused) = foreseen(house, call, route) {
+        return Local::Refused(refused);
+    }
     let mut idle = house.engine.idle(&house.clock);
     loop {
         let reused = idle.is_some();
@@ -260,7 +265,7 @@ async fn read_refusal(
     let (status, until_close) = (answer.head.status, answer.head.framing.until_close());
     let body = local_body::take(house, answer, seen);
     let head = std::mem::take(&mut client.connection.answer_head);
-    Local::Refused(Refused { meaning, status, head, body, until_close })
+    Local::Refused(Refused { meaning, status, head, body, until_close, foreseen: false })
 }
 
 /// Reads once from the engine; false is the end of its stream.
@@ -310,10 +315,22 @@ pub(crate) fn unreached(house: &House, reason: NoConnection) -> (Trigger, ErrorA
     }
 }
 
+/// The refusal that the engine would give, as the shim tells its state. Only calls of a surface are refused so.
+fn foreseen(house: &House, call: &Call, route: &Route<'_>) -> Option<Refused> {
+    let (shim, surface) = (house.shim.as_ref()?, call.surface?);
+    let model = matches!(route, Route::Hybrid { .. }).then_some(call.model.as_str());
+    let seen = shim.foresee(model)?;
+    if seen.only_if_bridged && !matches!(decide(route, surface, Refusal::certain(seen.trigger)), Verdict::Bridge(_)) {
+        return None;
+    }
+    Some(Refused { foreseen: true, ..made(call, seen.trigger, seen.answer) })
+}
+
 /// A refusal of our own making, in the surface's shape.
 fn made(call: &Call, trigger: Trigger, answer: ErrorAnswer) -> Refused {
     let body = answer.body(call.surface);
     let mut head = answer.head(body.len());
     crate::client::date(&mut head);
-    Refused { meaning: Refusal::certain(trigger), status: answer.status, head, body, until_close: false }
+    let meaning = Refusal::certain(trigger);
+    Refused { meaning, status: answer.status, head, body, until_close: false, foreseen: false }
 }

@@ -94,5 +94,12 @@ async fn refused(client: &mut Client<'_>, mut answer: Answer, meaning: Refusal) 
     answer.body.truncate(seen);
     let head = std::mem::take(&mut client.connection.answer_head);
     let until_close = !whole;
-    Local::Refused(Refused { meaning, status: answer.head.status, head, body: answer.body, until_close })
+    Local::Refused(Refused {
+        meaning,
+        status: answer.head.status,
+        head,
+        body: answer.body,
+        until_close,
+        foreseen: false,
+    })
 }

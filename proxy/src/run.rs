@@ -4,6 +4,7 @@ use crate::admin::Admin;
 use crate::config::{Address, Config, ListenTls};
 use crate::house::House;
 use crate::lane::Lane;
+use crate::shim;
 use parking_lot::Mutex;
 use pingora_core::apps::ServerApp;
 use pingora_core::apps::http_app::HttpServer;
@@ -82,6 +83,7 @@ pub fn start(config: &Config) -> Result<Running, StartError> {
     admin.serve("admin", HttpServer::new_app(Admin::new(house.clone())), None, admin_watch);
     let ticking = house.clone();
     tokio::spawn(house.clock.clone().run(move |tick| ticking.each_tick(tick)));
+    shim::start(&house);
     Ok(Running { house, front, front_stop, admin_stop, front_address, admin_address })
 }
 

@@ -8,7 +8,7 @@ use crate::house::House;
 use crate::intake::{self, Pace, Rejection, Upload};
 use crate::local::{self, Answer, Fault};
 use crate::relay::{LAST_CHUNK, append_chunk};
-use crate::stream_io;
+use crate::{stream_io, warmup};
 use pingora_core::protocols::Stream;
 use spillway_filters::error_answer::ErrorAnswer;
 use spillway_filters::wire::RejectKind;
@@ -26,6 +26,9 @@ pub(crate) async fn serve<'c>(house: &'c House, client: Client<'c>, mut head: Re
     let Ok(room) = house.engine.room() else {
         return client.fault(Fault::Engine(ErrorAnswer::queue_full())).await;
     };
+    if let Some(answer) = warmup::refuse_unbridged(house, client.surface()) {
+        return client.fault(Fault::Engine(answer)).await;
+    }
     // A new connection: nothing can be sent again if an idle one turns out to be closed.
     let mut engine = match local::connect(house, client.connection).await {
         Ok(engine) => engine,

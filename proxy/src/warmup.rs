@@ -1,13 +1,14 @@
-//! Every bridged call wakes the engine: by the refused request itself, or by the preset's load-only call. One at a time per model.
+//! Every bridged call wakes the engine: by the refused request itself, by the shim, or by the preset's load-only call. One at a time per
+//! model.
 
+use crate::control::{self, Question};
 use crate::engine::Engine;
 use crate::house::House;
-use bytes::Bytes;
+use crate::shim::Shim;
 use parking_lot::Mutex;
-use pingora_core::connectors::http::Connector;
-use pingora_core::protocols::http::client::HttpSession;
-use pingora_http::RequestHeader;
-use spillway_filters::presets::Wake;
+use spillway_filters::error_answer::ErrorAnswer;
+use spillway_filters::presets::{Call, Wake};
+use spillway_policies::Surface;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -32,43 +33,70 @@ struct Load {
 
 /// Wakes the engine for `model` in the background, unless that is happening already or has just failed.
 pub(crate) fn wake(house: &House, model: &str) {
-    let Wake::Call { call: asked, .. } = house.engine.preset.wake else { return };
-    // A hostile name could not get here: only configured models are bridged, so the table stays as small as the configuration.
-    if !house.warmup.begin(model) {
+    // Callers' own names wake the engine, not a model, so the table stays as small as the configuration.
+    let model = house.routes.named(model).is_some().then_some(model);
+    let Some(way) = Way::to(house, model) else { return };
+    let key = model.unwrap_or_default();
+    if !house.warmup.begin(key) {
         return;
     }
-    let (warmup, model) = (house.warmup.clone(), model.to_owned());
-    let (path, body) = (format!("{}{}", house.engine.path_prefix, asked.path_for(&model)), asked.body_for(&model));
-    let engine = house.engine.clone();
+    let (warmup, key, model) = (house.warmup.clone(), key.to_owned(), model.map(str::to_owned));
     tokio::spawn(async move {
-        let call = async {
-            let mut session = session(&engine).await?;
-            let mut header = RequestHeader::build(asked.method.token(), path.as_bytes(), Some(4)).ok()?;
-            header.insert_header("Host", engine.location()).ok()?;
-            header.insert_header("Content-Type", "application/json").ok()?;
-            header.insert_header("Content-Length", body.len().to_string()).ok()?;
-            session.write_request_header(Box::new(header)).await.ok()?;
-            session.write_request_body(Bytes::from(body), true).await.ok()?;
-            session.read_response_header().await.ok()?;
-            let status = session.response_header()?.status.as_u16();
-            let answer = session.read_response_body().await.ok().flatten().unwrap_or_default();
-            Some(asked.is_done(status, &answer))
-        };
-        let woken = tokio::time::timeout(LOAD_TIME, call).await.ok().flatten().unwrap_or(false);
-        tracing::info!(model, woken, "asked the engine to load a model");
-        warmup.end(&model, woken);
+        let woken = tokio::time::timeout(LOAD_TIME, way.load(model.as_deref())).await.unwrap_or(false);
+        tracing::info!(model, woken, "asked for a load");
+        warmup.end(&key, woken);
     });
 }
 
-/// A connection of its own: a load may take minutes.
-async fn session(engine: &Engine) -> Option<HttpSession> {
-    let connector: Connector = Connector::new(None);
-    for peer in engine.peers().await.ok()? {
-        if let Ok((session, _)) = connector.get_http_session(&peer).await {
-            return Some(session);
+/// What a call gets that can only go to the engine, when the engine certainly is not there; it is woken then. None: the engine is asked.
+pub(crate) fn refuse_unbridged(house: &House, surface: Option<Surface>) -> Option<ErrorAnswer> {
+    surface?;
+    let answer = house.shim.as_ref()?.foresee_unbridged()?;
+    wake(house, "");
+    Some(answer)
+}
+
+/// Who is asked.
+enum Way {
+    /// The shim, which knows what is loading already and can start the engine.
+    Shim(Arc<Shim>),
+    /// The engine itself.
+    Engine(Arc<Engine>, Call),
+}
+
+impl Way {
+    /// Who can wake this model; none: nobody needs to, or nobody can.
+    fn to(house: &House, model: Option<&str>) -> Option<Self> {
+        let wake = house.engine.preset.wake;
+        if let Some(shim) = house.shim.as_ref().filter(|shim| shim.is_live()) {
+            // Where the refused request was the wish, only an engine that is away needs another.
+            let model = model.filter(|_| wake != Wake::ByRefusal);
+            return shim.needs_a_wish(model).then(|| Self::Shim(shim.clone()));
+        }
+        match (wake, model) {
+            (Wake::Call { call, .. }, Some(_)) => Some(Self::Engine(house.engine.clone(), call)),
+            _ => None,
         }
     }
-    None
+
+    /// Whether the model is loaded or on its way.
+    async fn load(self, model: Option<&str>) -> bool {
+        match self {
+            Self::Shim(shim) => shim.load(model).await,
+            Self::Engine(engine, call) => {
+                let model = model.unwrap_or_default();
+                let path = format!("{}{}", engine.path_prefix, call.path_for(model));
+                let question = Question {
+                    method: call.method.token(),
+                    path: &path,
+                    body: call.body_for(model),
+                    host: engine.address(),
+                };
+                let Ok(peers) = engine.peers().await else { return false };
+                control::ask(&peers, question).await.is_some_and(|(status, body)| call.is_done(status, &body))
+            }
+        }
+    }
 }
 
 impl Warmup {

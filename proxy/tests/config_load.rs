@@ -182,10 +182,8 @@ fn an_unclear_switch_is_off_and_worth_a_warning() {
 }
 
 fn diagnostics() -> Vec<Diagnostic> {
-    let (_folder, path) = folder(&[(
-        "f",
-        "engine = { preset = \"sie\", base_url = \"http://127.0.0.1:1\", shim = \"unix:/s\" }\nlog = 1\n",
-    )]);
+    let (_folder, path) =
+        folder(&[("f", "models.m = { max_sequence_length = 8 }\nlog = 1\nengine = { preset = \"vllm\" }\n")]);
     let mut found = load(&path, &unset).unwrap_err();
     found.iter_mut().for_each(|diagnostic| diagnostic.file = "f".into());
     found
@@ -195,7 +193,7 @@ fn diagnostics() -> Vec<Diagnostic> {
 fn a_report_for_people_has_a_line_each_and_a_count() {
     assert_eq!(
         report(&diagnostics(), Format::Human),
-        "f:1:61: warning: engine.shim: is checked, and not acted on in this version (the engine's state is taken from its answers alone)\n\
+        "f:1:14: warning: models.m.max_sequence_length: is checked, and not acted on in this version (inputs are not measured before they are sent)\n\
          f:2:7: error: log: must be a table, not a whole number\n\
          1 mistake, 1 warning\n"
     );

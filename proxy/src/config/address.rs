@@ -50,9 +50,19 @@ impl Address {
         }
     }
 
-    /// A Unix socket and nothing else.
-    pub(super) fn socket(text: &str) -> Result<Self, BadAddress> {
-        unix(text).unwrap_or_else(|| Err(BadAddress::new("must be a Unix socket", "write unix:/path/of.sock")))
+    /// The shim's: a Unix socket, or a loopback address. Whoever reaches it can put models to sleep, so it is nowhere else.
+    pub(super) fn shim(text: &str) -> Result<Self, BadAddress> {
+        if let Some(socket) = unix(text) {
+            return socket;
+        }
+        let loopback = text.strip_prefix("http://").and_then(|text| text.parse::<std::net::SocketAddr>().ok());
+        match loopback {
+            Some(address) if address.ip().is_loopback() && address.port() != 0 => Ok(Self::Tcp(address.to_string())),
+            _ => Err(BadAddress::new(
+                "must be a Unix socket or a loopback address",
+                "write unix:/path/of.sock, as in spillway-shim's --socket, or http://127.0.0.1:9902",
+            )),
+        }
     }
 
     /// The engine's base URL: where it listens, and the path in front of its API.

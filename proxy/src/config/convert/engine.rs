@@ -1,7 +1,7 @@
 //! `[engine]`: which engine stands beside us, where, and how long it may take.
 
 use super::listen::{ANY_TIME_MS, Placed, address};
-use super::{later, recogniser};
+use super::recogniser;
 use crate::config::Engine;
 use crate::config::address::Address;
 use crate::config::suggest::quoted;
@@ -14,7 +14,7 @@ pub(super) fn engine(mut table: Table<'_>) -> Option<(Engine, Placed<'_>)> {
     let preset = table.need("preset", &hint).and_then(|node| preset(&node));
     let base_url = table.take("base_url");
     let written = base_url.as_ref().and_then(|node| address(node, Address::engine));
-    let shim = table.take("shim").and_then(|node| shim(&node));
+    let shim = table.take("shim").and_then(|node| address(&node, Address::shim));
     let (connect_ms, first_byte_ms, idle_ms) = timeouts(table.section("timeouts"));
     let max_in_flight = table.take("max_in_flight").and_then(|node| node.whole(1..=1_000_000));
     let rules = table.take("refusal").and_then(|node| node.list()).unwrap_or_default();
@@ -48,12 +48,6 @@ fn preset(node: &Node<'_>) -> Option<&'static Preset> {
         }
     }
     found
-}
-
-fn shim(node: &Node<'_>) -> Option<Address> {
-    let shim = address(node, Address::socket)?;
-    later::unread(&node.name, "the engine's state is taken from its answers alone");
-    Some(shim)
 }
 
 fn timeouts(mut table: Table<'_>) -> (u64, u64, u64) {

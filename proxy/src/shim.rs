@@ -1,0 +1,111 @@
+//! What does the shim say about the engine? One task subscribes to it; a request only looks at the newest snapshot.
+//!
+//! A feed that is lost or silent says nothing: then the engine is tried, as without a shim (product section 4 item 4).
+
+mod follow;
+mod report;
+
+use crate::config::Address;
+use crate::control::{self, Question};
+use crate::house::House;
+use arc_swap::ArcSwapOption;
+use pingora_core::upstreams::peer::HttpPeer;
+use spillway_filters::error_answer::ErrorAnswer;
+use spillway_filters::feed::{self, Snapshot, State, Wish};
+use spillway_filters::foresight::{self, Foreseen};
+use std::sync::Arc;
+use std::time::Instant;
+use tokio::sync::Notify;
+
+pub(crate) use follow::follow;
+pub(crate) use report::report;
+
+/// The shim beside the engine.
+pub(crate) struct Shim {
+    address: Address,
+    /// How this process calls itself: two may subscribe while one takes over from the other.
+    name: String,
+    /// The newest snapshot and when it came; none: nothing is known.
+    known: ArcSwapOption<Known>,
+    changed: Notify,
+}
+
+/// A snapshot, and when it was true.
+struct Known {
+    snapshot: Snapshot,
+    at: Instant,
+}
+
+impl Shim {
+    pub(crate) fn new(address: Address) -> Self {
+        let name = format!("spillway-{}", std::process::id());
+        Self { address, name, known: ArcSwapOption::empty(), changed: Notify::new() }
+    }
+
+    /// What the engine would say; none: it is asked. `model` is the name of a model that may be served elsewhere.
+    pub(crate) fn foresee(&self, model: Option<&str>) -> Option<Foreseen> {
+        let known = self.known.load();
+        let known = known.as_ref()?;
+        if known.snapshot.engine.state == State::Ready && !known.snapshot.gates {
+            return None;
+        }
+        let elapsed_ms = u64::try_from(known.at.elapsed().as_millis()).unwrap_or(u64::MAX);
+        foresight::foresee(&known.snapshot, model, elapsed_ms)
+    }
+
+    /// What a call that can only go to the engine gets when the engine certainly is not there.
+    pub(crate) fn foresee_unbridged(&self) -> Option<ErrorAnswer> {
+        self.foresee(None).filter(|seen| !seen.only_if_bridged).map(|seen| seen.answer)
+    }
+
+    /// Whether anything is known.
+    pub(crate) fn is_live(&self) -> bool {
+        self.known.load().is_some()
+    }
+
+    /// Whether the engine or the model comes only if somebody asks for it.
+    pub(crate) fn needs_a_wish(&self, model: Option<&str>) -> bool {
+        self.known.load().as_ref().is_some_and(|known| foresight::needs_a_wish(&known.snapshot, model))
+    }
+
+    /// Asks for a model, or for the engine; whether it is loaded or on its way.
+    pub(crate) async fn load(&self, model: Option<&str>) -> bool {
+        let wish = Wish { model: model.map(str::to_owned) };
+        let body = serde_json::to_string(&wish).expect("a name always renders as JSON");
+        self.ask(feed::paths::LOAD, body).await.is_some_and(|status| status < 300)
+    }
+
+    async fn ask(&self, path: &'static str, body: String) -> Option<u16> {
+        let question = Question { method: "POST", path, body, host: &self.address };
+        control::ask(&self.peers()?, question).await.map(|(status, _)| status)
+    }
+
+    fn peers(&self) -> Option<[HttpPeer; 1]> {
+        Some([match &self.address {
+            Address::Unix(path) => HttpPeer::new_uds(&path.to_string_lossy(), false, String::new()).ok()?,
+            Address::Tcp(address) => HttpPeer::new(address.as_str(), false, String::new()),
+        }])
+    }
+
+    fn learned(&self, snapshot: Snapshot) {
+        let before = self.known.swap(Some(Arc::new(Known { at: Instant::now(), snapshot })));
+        if before.is_none() {
+            tracing::info!(shim = %self.address, "the engine's state is known");
+        }
+        self.changed.notify_one();
+    }
+
+    fn lost(&self) {
+        if self.known.swap(None).is_some() {
+            tracing::warn!(shim = %self.address, "the engine's state is not known any more: the engine is tried each time");
+        }
+    }
+}
+
+/// The tasks that keep the shim's word fresh, when there is one.
+pub(crate) fn start(house: &Arc<House>) {
+    if house.shim.is_some() {
+        tokio::spawn(follow(house.clone()));
+        tokio::spawn(report(house.clone()));
+    }
+}

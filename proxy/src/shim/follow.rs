@@ -1,0 +1,68 @@
+//! The subscription: a stream of snapshots, opened again whenever it ends.
+
+use super::Shim;
+use crate::control::{self, Question};
+use crate::house::House;
+use pingora_core::protocols::http::client::HttpSession;
+use spillway_filters::event_stream::EventStream;
+use spillway_filters::feed;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The first pause after a stream that ended at once; it doubles up to the longest.
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+
+/// How long the shim may take to begin its stream.
+const BEGIN: Duration = Duration::from_secs(5);
+
+/// Follows the shim for the life of the process.
+pub(crate) async fn follow(house: Arc<House>) {
+    let Some(shim) = &house.shim else { return };
+    let mut pause = FIRST_PAUSE;
+    loop {
+        if let Some(session) = open(shim).await
+            && listen(shim, session).await
+        {
+            pause = FIRST_PAUSE;
+        }
+        shim.lost();
+        tokio::time::sleep(pause).await;
+        pause = (pause * 2).min(LONGEST_PAUSE);
+    }
+}
+
+async fn open(shim: &Shim) -> Option<HttpSession> {
+    let path = format!("{}?as={}", feed::paths::STREAM, shim.name);
+    let question = Question { method: "GET", path: &path, body: String::new(), host: &shim.address };
+    let peers = shim.peers()?;
+    let session = tokio::time::timeout(BEGIN, control::send(&peers, question)).await.ok()??;
+    (session.response_header()?.status == 200).then_some(session)
+}
+
+/// Takes in snapshots until the stream ends, falls silent or makes no sense; whether there was one.
+async fn listen(shim: &Shim, mut session: HttpSession) -> bool {
+    let mut events = EventStream::new(feed::MAX_SNAPSHOT_BYTES);
+    let mut heard = false;
+    let silence = Duration::from_millis(feed::STALE_MS);
+    while let Ok(Ok(Some(piece))) = tokio::time::timeout(silence, session.read_response_body()).await {
+        events.feed(&piece);
+        loop {
+            match events.next_event() {
+                Ok(None) => break,
+                Ok(Some(event)) => match serde_json::from_slice(&event.data) {
+                    Ok(snapshot) => {
+                        heard = true;
+                        shim.learned(snapshot);
+                    }
+                    Err(_) => {
+                        tracing::warn!(shim = %shim.address, "the shim says what this version does not understand: use the same version of both");
+                        return false;
+                    }
+                },
+                Err(_) => return false,
+            }
+        }
+    }
+    heard
+}
