@@ -3,6 +3,7 @@
 use crate::budget::{Budget, Share};
 use crate::clock::{self, Clock};
 use crate::config;
+use crate::local_models::Listed;
 use crate::slots::Slots;
 use pingora_core::connectors::{ConnectorOptions, TransportConnector};
 use pingora_core::protocols::Stream;
@@ -32,6 +33,8 @@ pub(crate) struct Engine {
     connector: TransportConnector,
     slots: Slots,
     reached: AtomicBool,
+    /// What it listed as loaded, when it was last asked.
+    pub(crate) listed: Listed,
     room: Option<Arc<Budget>>,
     /// A shim waits for requests in flight, so they are counted.
     counts: bool,
@@ -63,6 +66,7 @@ impl Engine {
             connector: TransportConnector::new(Some(ConnectorOptions::new(1))),
             slots: Slots::new(workers, clock::ticks(config.preset.idle_ms)),
             reached: AtomicBool::new(false),
+            listed: Listed::default(),
             room: config.max_in_flight.or_else(|| config.shim.as_ref().map(|_| usize::MAX)).map(Budget::new),
             counts: config.shim.is_some(),
             started: AtomicU64::new(0),

@@ -9,14 +9,14 @@ use crate::connection::{Connection, Ended};
 use crate::engine::NoConnection;
 use crate::house::House;
 use crate::intake::Call;
-use crate::{local_body, local_state, stream_io};
+use crate::{foreseen, local_body, local_state, stream_io};
 use pingora_core::protocols::Stream;
 use spillway_filters::error_answer::ErrorAnswer;
 use spillway_filters::refusal::{self, Answer as Seen, Phase, Veiled};
 use spillway_filters::wire::chunk::Framing;
 use spillway_filters::wire::response::{self, ResponseHead, ResponseVerdict};
 use spillway_policies::routing::Route;
-use spillway_policies::{Refusal, Surface, Trigger, Verdict, decide};
+use spillway_policies::{Refusal, Surface, Trigger};
 use std::future::poll_fn;
 use std::task::Poll;
 
@@ -78,8 +78,15 @@ pub(crate) async fn attempt(house: &House, client: &mut Client<'_>, call: &Call,
     let Ok(room) = house.engine.room() else {
         return Local::Refused(made(call, Trigger::Saturated, ErrorAnswer::queue_full()));
     };
-    if let Some(refused) = foreseen(house, call, route) {
+    if let Some(refused) = foreseen::by_shim(house, call, route) {
         return Local::Refused(refused);
+    }
+    if let Some(list) = foreseen::list(house, call, route) {
+        match Box::pin(foreseen::by_list(house, client, call, list)).await {
+            Ok(Some(refused)) => return Local::Refused(refused),
+            Ok(None) => {}
+            Err(fault) => return Local::Broken(fault),
+        }
     }
     let mut idle = house.engine.idle(&house.clock);
     loop {
@@ -315,19 +322,8 @@ pub(crate) fn unreached(house: &House, reason: NoConnection) -> (Trigger, ErrorA
     }
 }
 
-/// The refusal that the engine would give, as the shim tells its state. Only calls of a surface are refused so.
-fn foreseen(house: &House, call: &Call, route: &Route<'_>) -> Option<Refused> {
-    let (shim, surface) = (house.shim.as_ref()?, call.surface?);
-    let model = matches!(route, Route::Hybrid { .. }).then_some(call.model.as_str());
-    let seen = shim.foresee(model)?;
-    if seen.only_if_bridged && !matches!(decide(route, surface, Refusal::certain(seen.trigger)), Verdict::Bridge(_)) {
-        return None;
-    }
-    Some(Refused { foreseen: true, ..made(call, seen.trigger, seen.answer) })
-}
-
 /// A refusal of our own making, in the surface's shape.
-fn made(call: &Call, trigger: Trigger, answer: ErrorAnswer) -> Refused {
+pub(crate) fn made(call: &Call, trigger: Trigger, answer: ErrorAnswer) -> Refused {
     let body = answer.body(call.surface);
     let mut head = answer.head(body.len());
     crate::client::date(&mut head);

@@ -1,4 +1,5 @@
-//! Why did the engine refuse, when its answer hides it? The engine is asked once for the state of its model.
+//! Why did the engine refuse, when its answer hides it? The engine is asked once for the state of its model; how any such question is put
+//! beside a call is said here too.
 //!
 //! Only for answers that the preset names ([`Veiled`]). Whatever goes wrong here, the answer stands as the engine gave it.
 
@@ -25,21 +26,38 @@ pub(crate) async fn ask(
     veiled: &Veiled,
     model: &str,
 ) -> Result<Option<Refusal>, Fault> {
-    let question = question(&client.connection.request_head, &house.engine.path_prefix, model);
+    let asked = Asked { method: "GET", path: &models::path(model), body: "", most_bytes: MOST_BYTES, most_ms: MOST_MS };
+    let described = fetch(house, client, &asked).await?;
+    Ok(described.and_then(|described| veiled.reveal(&described)))
+}
+
+/// One question about its state to the engine.
+pub(crate) struct Asked<'a> {
+    pub(crate) method: &'static str,
+    pub(crate) path: &'a str,
+    pub(crate) body: &'a str,
+    /// A larger answer is none.
+    pub(crate) most_bytes: usize,
+    /// An answer that takes longer is none.
+    pub(crate) most_ms: u64,
+}
+
+/// The engine's answer to a question about its state; none: it gave none of use. The only fault is that the caller has left.
+pub(crate) async fn fetch(house: &House, client: &mut Client<'_>, asked: &Asked<'_>) -> Result<Option<Vec<u8>>, Fault> {
+    let question = question(&client.connection.request_head, &house.engine.path_prefix, asked);
     let request_head = std::mem::replace(&mut client.connection.request_head, question);
     let answer_head = std::mem::take(&mut client.connection.answer_head);
-    let described = describe(house, client).await;
+    let described = describe(house, client, asked).await;
     client.connection.request_head = request_head;
     client.connection.answer_head = answer_head;
     match described {
-        Ok(described) => Ok(described.and_then(|described| veiled.reveal(&described))),
-        Err(Fault::Gone) => Err(Fault::Gone),
         Err(Fault::Engine(_)) => Ok(None),
+        described => described,
     }
 }
 
 /// Sends the question that stands in `request_head` and reads the description.
-async fn describe(house: &House, client: &mut Client<'_>) -> Result<Option<Vec<u8>>, Fault> {
+async fn describe(house: &House, client: &mut Client<'_>, asked: &Asked<'_>) -> Result<Option<Vec<u8>>, Fault> {
     let mut idle = house.engine.idle(&house.clock);
     loop {
         let reused = idle.is_some();
@@ -51,10 +69,10 @@ async fn describe(house: &House, client: &mut Client<'_>) -> Result<Option<Vec<u
                 Err(NotConnected::Unreached(_)) => return Ok(None),
             },
         };
-        client.connection.deadline.arm(MOST_MS.min(client.first_byte_ms(house)));
+        client.connection.deadline.arm(asked.most_ms.min(client.first_byte_ms(house)));
         let mut body = Vec::new();
-        match local::first_head(&mut engine, client.connection, &[], &mut body, false).await {
-            Ok(head) => return read(house, client, Answer { engine, head, body, room: None }).await,
+        match local::first_head(&mut engine, client.connection, asked.body.as_bytes(), &mut body, false).await {
+            Ok(head) => return read(house, client, asked.most_bytes, Answer { engine, head, body, room: None }).await,
             Err(Broken::Unsent) if reused => {}
             Err(Broken::Unsent) => return Ok(None),
             Err(Broken::Fault(fault)) => return Err(fault),
@@ -62,27 +80,37 @@ async fn describe(house: &House, client: &mut Client<'_>) -> Result<Option<Vec<u
     }
 }
 
-async fn read(house: &House, client: &mut Client<'_>, mut answer: Answer) -> Result<Option<Vec<u8>>, Fault> {
+async fn read(
+    house: &House,
+    client: &mut Client<'_>,
+    most: usize,
+    mut answer: Answer,
+) -> Result<Option<Vec<u8>>, Fault> {
     if answer.head.status != 200 {
         return Ok(None);
     }
-    let Some(seen) = local_body::whole(&mut answer, client.connection, MOST_BYTES).await? else { return Ok(None) };
-    let described = local_body::plain(&answer, seen, MOST_BYTES).map(|plain| plain.into_owned());
+    let Some(seen) = local_body::whole(&mut answer, client.connection, most).await? else { return Ok(None) };
+    let described = local_body::plain(&answer, seen, most).map(|plain| plain.into_owned());
     local_body::take(house, answer, seen);
     Ok(described)
 }
 
 /// The question, to the host that the call named and with what it authorises itself by: an engine that asks for a key has seen it a moment
 /// ago, and answers nobody without it.
-fn question(call: &[u8], prefix: &str, model: &str) -> Vec<u8> {
-    let mut head = format!("GET {prefix}{} HTTP/1.1\r\n", models::path(model)).into_bytes();
+fn question(call: &[u8], prefix: &str, asked: &Asked<'_>) -> Vec<u8> {
+    let mut head = format!("{} {prefix}{} HTTP/1.1\r\n", asked.method, asked.path).into_bytes();
     for line in call.split_inclusive(|byte| *byte == b'\n').skip(1) {
         let name = line.split(|byte| *byte == b':').next().unwrap_or_default();
         if name.eq_ignore_ascii_case(b"host") || name.eq_ignore_ascii_case(b"authorization") {
             head.extend_from_slice(line);
         }
     }
-    head.extend_from_slice(b"Accept: application/json\r\nAccept-Encoding: identity\r\n\r\n");
+    head.extend_from_slice(b"Accept: application/json\r\nAccept-Encoding: identity\r\n");
+    if asked.method != "GET" {
+        let body = format!("Content-Type: application/json\r\nContent-Length: {}\r\n", asked.body.len());
+        head.extend_from_slice(body.as_bytes());
+    }
+    head.extend_from_slice(b"\r\n");
     head
 }
 
@@ -95,7 +123,9 @@ mod tests {
         let call =
             b"POST /e/v1/audio/transcriptions HTTP/1.1\r\nHost: engine\r\nCookie: a\r\nAUTHORIZATION: Bearer k\r\n\
                      Host-Like: no\r\nContent-Length: 3\r\n\r\n";
-        let asked = question(call, "/e", "org/whisper large:v3");
+        let path = models::path("org/whisper large:v3");
+        let asked = Asked { method: "GET", path: &path, body: "", most_bytes: 1, most_ms: 1 };
+        let asked = question(call, "/e", &asked);
         let wanted = "GET /e/v1/models/org/whisper%20large:v3 HTTP/1.1\r\nHost: engine\r\nAUTHORIZATION: Bearer k\r\n\
                       Accept: application/json\r\nAccept-Encoding: identity\r\n\r\n";
         assert_eq!(String::from_utf8(asked).expect("ASCII"), wanted);
