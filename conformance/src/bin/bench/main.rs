@@ -8,6 +8,7 @@
 
 mod bridge;
 mod callgrind;
+mod foreseen;
 mod load;
 mod machine;
 mod options;
@@ -67,6 +68,8 @@ fn measure(options: &Options) -> Result<Report, Box<dyn Error>> {
     report.memory = streams::measure(&yard, &plan)?;
     eprintln!("bench: refusal to re-issue");
     report.bridge = bridge::measure(&yard, &plan, &script.gaps)?;
+    eprintln!("bench: refusals from the engine's state");
+    report.foreseen = foreseen::measure(&yard, &plan)?;
     report.machine.load_after = machine::load_average();
     report.judge();
     Ok(report)

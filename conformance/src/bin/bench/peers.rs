@@ -69,6 +69,15 @@ impl Yard {
 
     /// Starts a peer; `under` is a command to run it beneath, such as valgrind's.
     pub(crate) fn start(&self, peer: Peer, under: &[OsString]) -> io::Result<Running> {
+        self.launch(peer, under, None)
+    }
+
+    /// Starts the sidecar beside a shim on this port.
+    pub(crate) fn start_beside(&self, shim: u16) -> io::Result<Running> {
+        self.launch(Peer::Spillway, &[], Some(shim))
+    }
+
+    fn launch(&self, peer: Peer, under: &[OsString], shim: Option<u16>) -> io::Result<Running> {
         let port = free_port()?;
         let (_, program) = self
             .present
@@ -77,7 +86,7 @@ impl Yard {
             .ok_or_else(|| io::Error::other(format!("{} is not here", peer.name())))?;
         let mut line = under.to_vec();
         line.push(program.into());
-        line.extend(self.arguments(peer, port)?);
+        line.extend(self.arguments(peer, port, shim)?);
         let log = fs::File::create(self.file(&format!("{}.log", peer.name())))?;
         let child = Command::new(&line[0])
             .args(&line[1..])
@@ -94,7 +103,7 @@ impl Yard {
         Ok(running)
     }
 
-    fn arguments(&self, peer: Peer, port: u16) -> io::Result<Vec<OsString>> {
+    fn arguments(&self, peer: Peer, port: u16, shim: Option<u16>) -> io::Result<Vec<OsString>> {
         Ok(match peer {
             Peer::Nginx => {
                 let file = self.file("nginx.conf");
@@ -103,7 +112,7 @@ impl Yard {
             }
             Peer::Spillway => {
                 let file = self.file("spillway.toml");
-                fs::write(&file, spillway_toml(port, free_port()?, self.engine, self.upstream))?;
+                fs::write(&file, spillway_toml(port, free_port()?, self.engine, self.upstream, shim))?;
                 vec!["run".into(), "-c".into(), file.into()]
             }
             Peer::Stock => vec![format!("127.0.0.1:{port}").into(), format!("127.0.0.1:{}", self.engine).into()],
@@ -211,7 +220,8 @@ http {{
 }
 
 /// The shipped defaults, except for the access line, which nginx is spared too.
-fn spillway_toml(port: u16, admin: u16, engine: u16, upstream: u16) -> String {
+fn spillway_toml(port: u16, admin: u16, engine: u16, upstream: u16, shim: Option<u16>) -> String {
+    let shim = shim.map_or_else(String::new, |port| format!("shim = \"http://127.0.0.1:{port}\"\n"));
     format!(
         r#"[listen]
 address = "127.0.0.1:{port}"
@@ -225,7 +235,7 @@ access = "none"
 [engine]
 preset = "sie"
 base_url = "http://127.0.0.1:{engine}"
-
+{shim}
 [upstreams.warm]
 kind = "openai"
 base_url = "http://127.0.0.1:{upstream}/v1"

@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 use crate::{
     bridge::Bridge,
     callgrind::CountsByPeer,
+    foreseen::Foreseen,
     machine::Machine,
     peers::Peer,
     rounds::{Rounds, Series},
@@ -27,6 +28,7 @@ pub(crate) struct Report {
     pub(crate) syscalls: SyscallsByPeer,
     pub(crate) memory: MemoryByPeer,
     pub(crate) bridge: Option<Bridge>,
+    pub(crate) foreseen: Option<Foreseen>,
     targets: Vec<Target>,
 }
 
@@ -48,6 +50,7 @@ impl Report {
             syscalls: SyscallsByPeer::new(),
             memory: MemoryByPeer::new(),
             bridge: None,
+            foreseen: None,
             targets: Vec::new(),
         }
     }
@@ -81,6 +84,7 @@ impl Report {
             Shape::ALL.into_iter().map(|shape| (shape.key(), shape.name(), self.pass_through(shape))).collect();
         sections.push(("memory", "memory", self.memory_rows()));
         sections.push(("bridge", "refused, then re-issued", self.bridge_rows()));
+        sections.push(("foreseen", "refused from the engine's state", self.foreseen_rows()));
         sections
     }
 
@@ -126,6 +130,17 @@ impl Report {
             row("first_event_added_us", "  more than both asked directly, us", 0, only(|b| b.first_event_added)),
             row("together_us", "64 embeddings in one request, p50 us", 0, only(|b| b.together)),
             row("apart_us", "  in one request per input, us", 0, only(|b| b.apart)),
+        ]
+    }
+
+    fn foreseen_rows(&self) -> Vec<Row> {
+        let only = |value: fn(&Foreseen) -> f64| {
+            move |peer| if peer == Some(Peer::Spillway) { self.foreseen.as_ref().map(value) } else { None }
+        };
+        vec![
+            row("refused_us", "whole refusal, p50 us", 0, only(|f| f.refused)),
+            row("seen_us", "change of state to acting on it, us", 0, only(|f| f.seen)),
+            row("seen_most_us", "  the longest, us", 0, only(|f| f.seen_most)),
         ]
     }
 
