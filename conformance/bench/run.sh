@@ -23,7 +23,7 @@ case " $* " in *" --help "* | *" -h "*) sed -n '2,/^set/{/^#/s/^# \{0,1\}//p}' "
 if [ "${SPILLWAY_BENCH_BUILD:-1}" != 0 ]; then
   # shellcheck source=.ci/cmake.sh
   . "$root/.ci/cmake.sh"
-  (cd "$root" && cargo build --profile "$profile" -p spillway -p spillway-conformance --bin spillway --bin bench --example stock)
+  (cd "$root" && cargo build --profile "$profile" -p spillway -p spillway-shim -p spillway-conformance --bin spillway --bin spillway-shim --bin bench --example stock)
 fi
 
 # A thousand streams are two thousand sockets here and as many in the peer.
@@ -32,6 +32,7 @@ ulimit -n 16384 2>/dev/null || ulimit -n "$(ulimit -Hn)"
 peers=()
 add() { if [ -n "$2" ] && [ -x "$2" ]; then peers+=("$1" "$2"); fi; }
 add --spillway "$built/spillway"
+add --shim "$built/spillway-shim"
 add --stock "$built/examples/stock"
 add --nginx "$nginx"
 add --valgrind "$valgrind"

@@ -88,9 +88,10 @@ impl Shim {
     }
 
     fn learned(&self, snapshot: Snapshot) {
+        let state = snapshot.engine.state;
         let before = self.known.swap(Some(Arc::new(Known { at: Instant::now(), snapshot })));
-        if before.is_none() {
-            tracing::info!(shim = %self.address, "the engine's state is known");
+        if before.is_none_or(|before| before.snapshot.engine.state != state) {
+            tracing::info!(state = state.token(), "the engine's state, as the shim tells it");
         }
         self.changed.notify_one();
     }

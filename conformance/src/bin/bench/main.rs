@@ -18,6 +18,7 @@ mod plan;
 mod report;
 mod rounds;
 mod scripted;
+mod shim;
 mod stats;
 mod streams;
 mod syscalls;
@@ -70,6 +71,8 @@ fn measure(options: &Options) -> Result<Report, Box<dyn Error>> {
     report.bridge = bridge::measure(&yard, &plan, &script.gaps)?;
     eprintln!("bench: refusals from the engine's state");
     report.foreseen = foreseen::measure(&yard, &plan)?;
+    eprintln!("bench: the shim beside an idle engine");
+    report.shim = shim::measure(&yard)?;
     report.machine.load_after = machine::load_average();
     report.judge();
     Ok(report)

@@ -11,6 +11,7 @@ pub(crate) struct Options {
     pub(crate) gate: bool,
     pub(crate) json: Option<PathBuf>,
     pub(crate) spillway: Option<PathBuf>,
+    pub(crate) shim: Option<PathBuf>,
     pub(crate) stock: Option<PathBuf>,
     pub(crate) nginx: Option<PathBuf>,
     pub(crate) valgrind: Option<PathBuf>,
@@ -37,6 +38,7 @@ impl Options {
                 }
                 "--json" => &mut options.json,
                 "--spillway" => &mut options.spillway,
+                "--shim" => &mut options.shim,
                 "--stock" => &mut options.stock,
                 "--nginx" => &mut options.nginx,
                 "--valgrind" => &mut options.valgrind,

@@ -32,6 +32,7 @@ impl Peer {
 /// What is there to be measured, and in front of what.
 pub(crate) struct Yard {
     present: Vec<(Peer, PathBuf)>,
+    shim: Option<PathBuf>,
     engine: u16,
     upstream: u16,
     folder: PathBuf,
@@ -45,7 +46,14 @@ impl Yard {
         fs::create_dir_all(&folder)?;
         let given = [(Peer::Spillway, &options.spillway), (Peer::Nginx, &options.nginx), (Peer::Stock, &options.stock)];
         let present = given.into_iter().filter_map(|(peer, path)| Some((peer, path.clone()?))).collect();
-        Ok(Self { present, engine: script.engine, upstream: script.upstream, folder, taskset: options.taskset.clone() })
+        Ok(Self {
+            present,
+            shim: options.shim.clone(),
+            engine: script.engine,
+            upstream: script.upstream,
+            folder,
+            taskset: options.taskset.clone(),
+        })
     }
 
     /// The peers whose program was given.
@@ -87,7 +95,21 @@ impl Yard {
         let mut line = under.to_vec();
         line.push(program.into());
         line.extend(self.arguments(peer, port, shim)?);
-        let log = fs::File::create(self.file(&format!("{}.log", peer.name())))?;
+        self.run(peer.name(), &line, port)
+    }
+
+    /// Starts the shim to watch the scripted engine, where its program was given.
+    pub(crate) fn start_shim(&self) -> io::Result<Option<Running>> {
+        let Some(program) = &self.shim else { return Ok(None) };
+        let port = free_port()?;
+        let mut line: Vec<OsString> = vec![program.into()];
+        let (engine, socket) = (format!("http://127.0.0.1:{}", self.engine), format!("http://127.0.0.1:{port}"));
+        line.extend(["--preset", "openai", "--engine", &engine, "--socket", &socket].map(OsString::from));
+        self.run("shim", &line, port).map(Some)
+    }
+
+    fn run(&self, name: &str, line: &[OsString], port: u16) -> io::Result<Running> {
+        let log = fs::File::create(self.file(&format!("{name}.log")))?;
         let child = Command::new(&line[0])
             .args(&line[1..])
             .current_dir(&self.folder)
@@ -97,8 +119,8 @@ impl Yard {
             .spawn()?;
         let mut running = Running { child, port };
         running.until_listening().map_err(|error| {
-            let log = fs::read_to_string(self.file(&format!("{}.log", peer.name()))).unwrap_or_default();
-            io::Error::other(format!("{}: {error}\n{log}", peer.name()))
+            let log = fs::read_to_string(self.file(&format!("{name}.log"))).unwrap_or_default();
+            io::Error::other(format!("{name}: {error}\n{log}"))
         })?;
         Ok(running)
     }

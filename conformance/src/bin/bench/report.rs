@@ -9,6 +9,7 @@ use crate::{
     machine::Machine,
     peers::Peer,
     rounds::{Rounds, Series},
+    shim::Shim,
     stats::{differences, least, median, quantile, ratios},
     streams::MemoryByPeer,
     syscalls::SyscallsByPeer,
@@ -29,6 +30,7 @@ pub(crate) struct Report {
     pub(crate) memory: MemoryByPeer,
     pub(crate) bridge: Option<Bridge>,
     pub(crate) foreseen: Option<Foreseen>,
+    pub(crate) shim: Option<Shim>,
     targets: Vec<Target>,
 }
 
@@ -51,6 +53,7 @@ impl Report {
             memory: MemoryByPeer::new(),
             bridge: None,
             foreseen: None,
+            shim: None,
             targets: Vec::new(),
         }
     }
@@ -85,6 +88,7 @@ impl Report {
         sections.push(("memory", "memory", self.memory_rows()));
         sections.push(("bridge", "refused, then re-issued", self.bridge_rows()));
         sections.push(("foreseen", "refused from the engine's state", self.foreseen_rows()));
+        sections.push(("shim", "the shim beside an idle engine", self.shim_rows()));
         sections
     }
 
@@ -141,6 +145,16 @@ impl Report {
             row("refused_us", "whole refusal, p50 us", 0, only(|f| f.refused)),
             row("seen_us", "change of state to acting on it, us", 0, only(|f| f.seen)),
             row("seen_most_us", "  the longest, us", 0, only(|f| f.seen_most)),
+        ]
+    }
+
+    fn shim_rows(&self) -> Vec<Row> {
+        let only = |value: fn(&Shim) -> f64| {
+            move |peer| if peer == Some(Peer::Spillway) { self.shim.as_ref().map(value) } else { None }
+        };
+        vec![
+            row("resident_mb", "RSS, MB", 1, only(|shim| megabytes(shim.resident))),
+            row("cpu_us", "CPU us per second", 0, only(|shim| shim.cpu)),
         ]
     }
 

@@ -80,6 +80,7 @@ pub(crate) fn targets(report: &Report) -> Vec<Target> {
         steady("RSS idle, MB", memory.map(|memory| megabytes(memory.idle)), 15.0),
         steady("RSS per idle stream, KiB", memory.map(|memory| memory.per_stream), 6.0),
         steady("RSS after streams closed, times idle", memory.map(|memory| memory.after / memory.idle), 1.15),
+        steady("RSS of the shim, MB", report.shim.map(|shim| megabytes(shim.resident)), 8.0),
         moody("refusal from the engine's state, p50 us", report.foreseen.map(|foreseen| foreseen.refused), 50.0),
         moody(
             "change of state to acting on it, longest us",
