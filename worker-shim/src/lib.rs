@@ -4,4 +4,5 @@
 #![warn(missing_docs)]
 
 pub mod asked;
+pub mod client;
 pub mod config;
