@@ -6,3 +6,4 @@
 pub mod asked;
 pub mod client;
 pub mod config;
+pub mod probe;

@@ -2,6 +2,8 @@
 
 #[path = "client/engine.rs"]
 mod engine;
+#[path = "client/probe.rs"]
+mod probe;
 
 use engine::{Engine, LONG, Reply, Seen};
 use spillway_filters::presets::Method;

@@ -87,6 +87,18 @@ impl Engine {
             left -= usize::from(self.next().await == Seen::Ended);
         }
     }
+
+    /// The paths that it was asked for since the last time.
+    pub(crate) fn paths(&mut self) -> Vec<String> {
+        let mut paths = Vec::new();
+        while let Ok(seen) = self.seen.try_recv() {
+            if let Seen::Asked(request) = seen {
+                paths.push(path(&request).to_owned());
+            }
+        }
+        paths.sort();
+        paths
+    }
 }
 
 fn path(request: &str) -> &str {
