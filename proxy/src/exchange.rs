@@ -47,6 +47,7 @@ pub(crate) async fn serve<'c>(house: &'c House, mut client: Client<'c>) -> Serve
 
     let Some(surface) = call.surface else { return client.restore(refused, Disclosure::Local).await };
     let verdict = decide(&route, surface, refused.meaning);
+    client.log.foreseen = refused.foreseen;
     // A refusal that nobody but we gave has woken nobody, whether it is bridged or not.
     if refused.foreseen || matches!(verdict, Verdict::Bridge(_)) {
         warmup::wake(house, &call.model);

@@ -33,6 +33,8 @@ pub(crate) struct Exchange {
     pub(crate) local_ms: Option<u64>,
     /// Milliseconds the upstream attempt took until it was primed or had failed.
     pub(crate) upstream_ms: Option<u64>,
+    /// The refusal was made from the engine's state, without asking it.
+    pub(crate) foreseen: bool,
     side: Option<Side>,
     trigger: Option<Trigger>,
     cause: Option<Cause>,
@@ -51,6 +53,7 @@ impl Exchange {
             upstream: None,
             local_ms: None,
             upstream_ms: None,
+            foreseen: false,
             side: None,
             trigger: None,
             cause: None,
@@ -125,6 +128,8 @@ struct Line<'a> {
     cause: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     kept: Option<&'static str>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    foreseen: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     code: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -153,6 +158,9 @@ impl Line<'_> {
             if let Some(value) = value {
                 write!(out, " {name}{value}")?;
             }
+        }
+        if self.foreseen {
+            write!(out, " foreseen")?;
         }
         for (name, millis) in [("local", self.local_ms), ("upstream", self.upstream_ms)] {
             if let Some(millis) = millis {
@@ -197,6 +205,7 @@ impl Access {
             trigger: exchange.trigger.map(Trigger::token),
             cause: exchange.cause.map(Cause::token),
             kept: exchange.why.map(Why::token),
+            foreseen: exchange.foreseen,
             code: exchange.code,
             ended: exchange.ended,
             local_ms: exchange.local_ms,

@@ -70,6 +70,10 @@ async fn run(bench: Bench) -> Verdict {
     findings.verdict()?;
     same("calls at the engine", &calls(&stage), &0)?;
     woken(&shim).during("the wishes")?;
+    crate::stage::patience::eventually("the access line to say so", || async {
+        Ok(stage.sidecar.stderr().lines().any(|line| line.contains(r#""foreseen":true"#)))
+    })
+    .await?;
 
     let answer = stage.ask(&chat("org/near")).await?;
     answer.is(503)?.openai_code("MODEL_LOADING")?.with("Retry-After", "42")?.local()?;
