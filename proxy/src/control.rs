@@ -6,6 +6,7 @@ use pingora_core::connectors::http::Connector;
 use pingora_core::protocols::http::client::HttpSession;
 use pingora_core::upstreams::peer::HttpPeer;
 use pingora_http::RequestHeader;
+use std::sync::LazyLock;
 
 /// Most bytes of an answer that are read.
 const MOST_BYTES: usize = 64 * 1024;
@@ -56,10 +57,12 @@ pub(crate) async fn send(peers: &[HttpPeer], question: Question<'_>) -> Option<H
     Some(session)
 }
 
+/// Nothing is given back to it, so it keeps no connection. Making one costs milliseconds: it reads the system's certificates.
+static CONNECTOR: LazyLock<Connector> = LazyLock::new(|| Connector::new(None));
+
 async fn connect(peers: &[HttpPeer]) -> Option<HttpSession> {
-    let connector: Connector = Connector::new(None);
     for peer in peers {
-        if let Ok((session, _)) = connector.get_http_session(peer).await {
+        if let Ok((session, _)) = CONNECTOR.get_http_session(peer).await {
             return Some(session);
         }
     }
