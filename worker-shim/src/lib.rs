@@ -6,4 +6,5 @@
 pub mod asked;
 pub mod client;
 pub mod config;
+pub mod identity;
 pub mod probe;

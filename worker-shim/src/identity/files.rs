@@ -1,0 +1,53 @@
+//! What is the digest of the weights' own files?
+
+use super::hash::{self, hex};
+use super::local::Local;
+use super::machine::Machine;
+use super::place;
+use super::stated::Stated;
+use super::table::Known;
+use sha2::{Digest as _, Sha256};
+use std::path::{Path, PathBuf};
+
+/// `gguf:sha256:…` of the file that the engine says it has loaded; of several shards the SHA-256 over theirs, one a line.
+pub(super) async fn of(machine: &Machine, local: &Local, known: &Known, stated: &Stated) -> Option<String> {
+    if !stated.is_settled || local.has_any(known.weights_not_with) {
+        return None;
+    }
+    let path = local.resolve(machine, stated.model.as_deref()?)?;
+    let mut sums = Vec::new();
+    for path in shards(path)? {
+        let file = path.canonicalize().ok().filter(|file| file.is_file())?;
+        if was_replaced(machine, local, &path, &file) {
+            return None;
+        }
+        sums.push(match place::blob(&file) {
+            Some(sum) => sum.to_owned(),
+            None => hash::file(file).await?,
+        });
+    }
+    match sums.as_slice() {
+        [sum] => Some(format!("gguf:sha256:{sum}")),
+        sums => Some(format!("gguf:{}:sha256:{}", sums.len(), hex(&Sha256::digest(sums.join("\n"))))),
+    }
+}
+
+/// All files of a model, of which the engine names the first: `NAME-00001-of-00003.gguf`.
+fn shards(first: PathBuf) -> Option<Vec<PathBuf>> {
+    let Some((start, count)) = sharded(&first) else { return Some(vec![first]) };
+    let folder = first.parent()?;
+    Some((1..=count).map(|at| folder.join(format!("{start}-{at:05}-of-{count:05}.gguf"))).collect())
+}
+
+fn sharded(path: &Path) -> Option<(&str, u32)> {
+    let name = path.file_name()?.to_str()?.strip_suffix(".gguf")?;
+    let (rest, count) = name.rsplit_once("-of-").filter(|(_, count)| count.len() == 5)?;
+    let start = rest.strip_suffix("-00001")?;
+    Some((start, count.parse().ok()?))
+}
+
+/// Whether the engine still maps a file that no longer has this name: what it computes with is gone.
+fn was_replaced(machine: &Machine, local: &Local, named: &Path, file: &Path) -> bool {
+    let gone = [named, file].map(|path| format!("{} (deleted)", machine.own_path(path).display()));
+    local.gone.iter().any(|line| gone.iter().any(|gone| line.ends_with(gone)))
+}
