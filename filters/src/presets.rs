@@ -18,12 +18,23 @@ macro_rules! statuses {
 }
 
 mod call;
+mod infinity;
+mod kserve;
 mod launch;
 mod llama_cpp;
 mod llama_cpp_router;
+mod llama_swap;
+mod lm_studio;
+mod localai;
+mod mlx;
+mod ollama;
 mod openai;
 mod origin;
+mod sglang;
 mod sie;
+mod tei;
+mod tgi;
+mod triton;
 mod vllm;
 mod watch;
 
@@ -75,19 +86,68 @@ pub enum Wake {
     None,
 }
 
-/// The presets of this version.
-pub const NAMES: &[&str] = &["sie", "vllm", "llama_cpp", "llama_cpp_router", "openai"];
+/// The names of the presets.
+pub const NAMES: &[&str] = &[
+    "sie",
+    "vllm",
+    "sglang",
+    "tei",
+    "tgi",
+    "llama_cpp",
+    "llama_cpp_router",
+    "llama_swap",
+    "ollama",
+    "localai",
+    "lm_studio",
+    "infinity",
+    "mlx",
+    "triton",
+    "kserve",
+    "openai",
+];
 
-/// Presets that the configuration knows by name and this version lacks.
-pub const PLANNED: &[&str] =
-    &["sglang", "tei", "tgi", "llama_swap", "ollama", "localai", "lm_studio", "infinity", "mlx", "triton", "kserve"];
+/// In the order of [`NAMES`].
+static PRESETS: &[&Preset] = &[
+    &sie::PRESET,
+    &vllm::PRESET,
+    &sglang::PRESET,
+    &tei::PRESET,
+    &tgi::PRESET,
+    &llama_cpp::PRESET,
+    &llama_cpp_router::PRESET,
+    &llama_swap::PRESET,
+    &ollama::PRESET,
+    &localai::PRESET,
+    &lm_studio::PRESET,
+    &infinity::PRESET,
+    &mlx::PRESET,
+    &triton::PRESET,
+    &kserve::PRESET,
+    &openai::PRESET,
+];
 
 /// The preset of a name in [`NAMES`].
 #[must_use]
 pub fn preset(name: &str) -> Option<&'static Preset> {
-    [&sie::PRESET, &vllm::PRESET, &llama_cpp::PRESET, &llama_cpp_router::PRESET, &openai::PRESET]
-        .into_iter()
-        .find(|preset| preset.name == name)
+    PRESETS.iter().copied().find(|preset| preset.name == name)
+}
+
+impl Preset {
+    /// How each of its rows is known.
+    pub fn origins(&self) -> impl Iterator<Item = Origin> {
+        let rules = self.rules.iter().chain(self.veiled.iter().map(|veiled| &veiled.when)).map(|rule| rule.origin);
+        let wake = match self.wake {
+            Wake::Call { call, .. } => Some(call),
+            Wake::ByRefusal | Wake::None => None,
+        };
+        let list = self.watch.models.map(|models| models.call);
+        let sleep = self.sleep.into_iter().flat_map(|sleep| [Some(sleep.sleep), sleep.wake]).flatten();
+        let calls = wake.into_iter().chain(list).chain(sleep).map(|call| call.origin);
+        let health = self.watch.health.map(|health| health.origin);
+        let queue = self.watch.queue.map(|queue| queue.origin);
+        let asleep = self.watch.asleep.map(|flag| flag.origin);
+        rules.chain(calls).chain([health, queue, asleep].into_iter().flatten())
+    }
 }
 
 #[cfg(test)]
@@ -95,11 +155,36 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_name_has_its_preset_and_no_planned_one_has() {
+    fn every_name_has_its_preset_and_every_preset_its_name() {
+        let names: Vec<_> = PRESETS.iter().map(|preset| preset.name).collect();
+        assert_eq!(names, NAMES);
         for name in NAMES {
-            assert_eq!(preset(name).map(|preset| preset.name), Some(*name));
+            assert_eq!(preset(name).map(|preset| preset.name), Some(*name), "no name is there twice");
         }
-        assert!(PLANNED.iter().all(|name| preset(name).is_none()));
+        assert!(preset("vLLM").is_none() && preset("").is_none());
+    }
+
+    #[test]
+    fn every_row_says_how_it_is_known() {
+        for preset in PRESETS {
+            for origin in preset.origins() {
+                assert!(origin.what.len() > 10 && origin.what != "not said", "{}: {}", preset.name, origin.what);
+                assert_ne!(origin.how, How::Configured, "{}", preset.name);
+            }
+        }
+    }
+
+    #[test]
+    fn no_preset_waits_longer_for_a_word_than_the_engine_keeps_a_connection() {
+        // uvicorn's 5 s is the shortest of all.
+        assert!(PRESETS.iter().all(|preset| preset.idle_ms < 5_000));
+    }
+
+    #[test]
+    fn what_holds_a_call_can_be_told_to_load() {
+        for preset in PRESETS.iter().filter(|preset| preset.watch.models.is_some_and(|list| list.gates)) {
+            assert!(matches!(preset.wake, Wake::Call { .. }), "{}", preset.name);
+        }
     }
 
     #[test]

@@ -7,11 +7,11 @@ pub struct Launch {
     pub programs: &'static [&'static str],
     /// It is this engine only when the command has one of these flags or variables (written `$NAME`); empty: always.
     pub only_with: &'static [&'static str],
-    /// Flags whose value is the port.
+    /// Flags whose value is the port, or an address that ends with it.
     pub port_flags: &'static [&'static str],
-    /// The variable whose value is the port; empty: none.
+    /// The variable whose value is the port, or such an address; empty: none.
     pub port_variable: &'static str,
-    /// Flags whose value is the model: a path, or a name of a hub.
+    /// Flags whose value is the model: a path, or a name of a hub. A word without dashes is a subcommand that the model follows.
     pub model_flags: &'static [&'static str],
     /// Flags whose value is the revision of a hub model.
     pub revision_flags: &'static [&'static str],

@@ -1,8 +1,11 @@
 //! How does llama.cpp's server refuse when it serves one model (engines 2.4)?
 
-use super::{Health, Launch, Listens, Origin, Preset, Wake, Watch};
+use super::{Flag, Health, Launch, Listens, Origin, Preset, Queue, Wake, Watch};
 use crate::refusal::Rule;
 use spillway_policies::Trigger;
+
+pub(super) const RECORDED: Origin = Origin::seen("llama-server 7e4c0a9, filters/tests/fixtures");
+const SEEN_LOADING: Origin = Origin::seen("llama-server 7e4c0a9, conformance/realparts");
 
 pub(super) static PRESET: Preset = Preset {
     name: "llama_cpp",
@@ -16,17 +19,53 @@ pub(super) static PRESET: Preset = Preset {
         every_ms: 2_000,
         eager_ms: 200,
         listens: Listens::First,
-        health: Some(Health {
-            path: "/health",
-            loading: &[],
-            origin: Origin::seen("llama-server, conformance/realparts"),
-        }),
+        // Its 503 says "Loading model" and nothing else, also when it wakes.
+        health: Some(Health { path: "/health", loading: &[503], origin: SEEN_LOADING }),
         models: None,
-        queue: None,
-        asleep: None,
+        queue: Some(Queue {
+            path: "/metrics",
+            running: &["llamacpp:requests_processing"],
+            waiting: &["llamacpp:requests_deferred"],
+            wakes: true,
+            origin: Origin::seen("llama-server 7e4c0a9, recorded run with --metrics"),
+        }),
+        // With `--sleep-idle-seconds`. No call wakes it: a request does, or asking for its queue.
+        asleep: Some(Flag {
+            path: "/props",
+            pointer: "/is_sleeping",
+            origin: Origin::seen("llama-server 7e4c0a9, recorded run with --sleep-idle-seconds"),
+        }),
     },
-    launch: Launch::UNKNOWN,
+    launch: Launch {
+        only_with: &[
+            "-m",
+            "--model",
+            "-mu",
+            "--model-url",
+            "-dr",
+            "--docker-repo",
+            "-hf",
+            "-hfr",
+            "--hf-repo",
+            "-hff",
+            "--hf-file",
+            "$LLAMA_ARG_MODEL",
+            "$LLAMA_ARG_MODEL_URL",
+            "$LLAMA_ARG_DOCKER_REPO",
+            "$LLAMA_ARG_HF_REPO",
+        ],
+        ..LAUNCH
+    },
     validates_first: false,
+};
+
+pub(super) const LAUNCH: Launch = Launch {
+    programs: &["llama-server"],
+    port_flags: &["--port"],
+    port_variable: "LLAMA_ARG_PORT",
+    model_flags: &["-m", "--model", "-hf", "-hfr", "--hf-repo", "-mu", "--model-url", "-dr", "--docker-repo"],
+    progress: &["load_model: ", "llama_server: model loaded", "\"state\":\"loading\""],
+    ..Launch::UNKNOWN
 };
 
 // There is no rule for a full server: it defers requests without bound.
@@ -36,6 +75,7 @@ pub(super) const LOADING: Rule = Rule {
     status: statuses![503],
     json: pairs!["/error/type" => "unavailable_error", "/error/message" => "Loading model"],
     trigger: Some(Trigger::ModelLoading),
+    origin: SEEN_LOADING,
     ..Rule::HEAD
 };
 
@@ -43,5 +83,6 @@ pub(super) const NO_SLOT: Rule = Rule {
     status: statuses![503],
     json: pairs!["/error/type" => "unavailable_error", "/error/message" => "no slot available"],
     trigger: Some(Trigger::Saturated),
+    origin: RECORDED,
     ..Rule::HEAD
 };

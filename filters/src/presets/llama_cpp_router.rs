@@ -1,10 +1,12 @@
 //! How does llama.cpp's server refuse in router mode, where it starts one child per model (engines 2.4)?
 
-use super::llama_cpp::{LOADING, NO_SLOT};
-use super::{Already, Call, Health, Launch, Listens, Method, Origin, Preset, Wake, Watch};
+use super::llama_cpp::{LAUNCH, LOADING, NO_SLOT, RECORDED};
+use super::{Already, Call, Health, Listens, Method, ModelList, Origin, Preset, Sleep, Wake, Watch};
 use crate::refusal::Rule;
-use spillway_policies::Trigger;
 use spillway_policies::refusal::Certainty;
+use spillway_policies::{State, Trigger};
+
+const SOURCE: Origin = Origin::read("llama.cpp of September 2026, tools/server/server-models.cpp");
 
 pub(super) static PRESET: Preset = Preset {
     name: "llama_cpp_router",
@@ -18,36 +20,65 @@ pub(super) static PRESET: Preset = Preset {
             path: "/models/load",
             body: r#"{"model":"$model"}"#,
             already: Some(Already { status: 400, text: "already running" }),
-            origin: Origin::read("llama.cpp of September 2026, tools/server/server-models.cpp"),
+            origin: RECORDED,
         },
         blocks: false,
     },
-    sleep: None,
+    sleep: Some(Sleep {
+        sleep: Call {
+            method: Method::Post,
+            path: "/models/unload",
+            body: r#"{"model":"$model"}"#,
+            already: Some(Already { status: 400, text: "model is not running" }),
+            origin: RECORDED,
+        },
+        wake: None,
+        per_model: true,
+    }),
     watch: Watch {
         every_ms: 2_000,
         eager_ms: 200,
         listens: Listens::First,
-        health: Some(Health {
-            path: "/health",
-            loading: &[],
-            origin: Origin::seen("llama-server, conformance/realparts"),
-        }),
-        models: None,
+        // Says that the router is up, and nothing of any model.
+        health: Some(Health { path: "/health", loading: &[], origin: RECORDED }),
+        models: Some(MODELS),
+        // `/metrics` is a child's, and asking keeps that child awake.
         queue: None,
         asleep: None,
     },
-    launch: Launch::UNKNOWN,
+    launch: LAUNCH,
     validates_first: false,
+};
+
+const MODELS: ModelList = ModelList {
+    call: Call { method: Method::Get, path: "/models", body: "", already: None, origin: RECORDED },
+    list: "/data",
+    names: &["/id", "/aliases/*"],
+    state: "/status/value",
+    states: &[
+        ("downloading", State::Loading),
+        ("downloaded", State::Absent),
+        ("unloaded", State::Absent),
+        ("loading", State::Loading),
+        ("loaded", State::Ready),
+        // A request wakes it. Nothing else does: to a load call it is "already running".
+        ("sleeping", State::Ready),
+    ],
+    failed: "/status/failed",
+    unlisted: None,
+    optional_ending: "",
+    gates: true,
 };
 
 static RULES: &[Rule] = &[
     // A child that still loads answers as the single-model server does.
-    LOADING,
-    NO_SLOT,
+    Rule { origin: SOURCE, ..LOADING },
+    Rule { origin: SOURCE, ..NO_SLOT },
     Rule {
         status: statuses![400],
         json: pairs!["/error/type" => "invalid_request_error", "/error/message" => "model is not loaded"],
         trigger: Some(Trigger::ModelLoading),
+        origin: RECORDED,
         ..Rule::HEAD
     },
     // Unloaded between the router's look-up and its use.
@@ -56,6 +87,7 @@ static RULES: &[Rule] = &[
         json: pairs!["/error/message" => "*"],
         text: texts!["model name=", " is not running"],
         trigger: Some(Trigger::ModelLoading),
+        origin: SOURCE,
         ..Rule::HEAD
     },
     Rule {
@@ -63,6 +95,7 @@ static RULES: &[Rule] = &[
         json: pairs!["/error/type" => "server_error"],
         text: texts!["model name=", " failed to load"],
         trigger: Some(Trigger::Unhealthy),
+        origin: RECORDED,
         ..Rule::HEAD
     },
     // The child died or refused; it may have read the request.
@@ -71,6 +104,7 @@ static RULES: &[Rule] = &[
         text: texts!["proxy error: "],
         trigger: Some(Trigger::Unhealthy),
         certainty: Certainty::Ambiguous,
+        origin: SOURCE,
         ..Rule::HEAD
     },
 ];

@@ -1,6 +1,7 @@
 //! How does an OpenAI-compatible server refuse whose make is not known?
 //!
 //! No status or text means the same on every such server, so nothing but a refused connection is a refusal here; operators add rules.
+//! Its health is not asked either: there is no path that all of them have.
 
 use super::{Launch, Listens, Preset, Wake, Watch};
 

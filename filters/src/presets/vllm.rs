@@ -1,11 +1,16 @@
 //! How does vLLM refuse (engines 2.1)?
 
-use super::{Health, Launch, Listens, Origin, Preset, Wake, Watch};
+use super::{Call, Flag, Health, Launch, Listens, Method, Origin, Preset, Queue, Sleep, Wake, Watch};
 use crate::refusal::Rule;
 use spillway_policies::Trigger;
 use spillway_policies::refusal::Certainty;
 
-// Waking a sleeping server needs its unauthenticated developer mode, so there is no wake call; its idle limit is uvicorn's 5 s.
+const EXCEPTIONS: Origin = Origin::read("vLLM 0.33.0, vllm/exceptions.py and serve/exception_handling");
+const SCALING: Origin = Origin::read("vLLM 0.33.0, serve/elastic_ep/middleware.py");
+const CORE: Origin = Origin::read("vLLM 0.33.0, v1/engine/core.py and async_llm.py, traced and not run");
+const SLEEP: Origin = Origin::read("vLLM 0.33.0, serve/dev/sleep/api_router.py; only with VLLM_SERVER_DEV_MODE=1");
+
+// The process's start is its load. Sleep and wake need its unauthenticated developer mode; its idle limit is uvicorn's 5 s.
 pub(super) static PRESET: Preset = Preset {
     name: "vllm",
     port: 8000,
@@ -13,7 +18,11 @@ pub(super) static PRESET: Preset = Preset {
     veiled: &[],
     idle_ms: 4_000,
     wake: Wake::None,
-    sleep: None,
+    sleep: Some(Sleep {
+        sleep: Call { method: Method::Post, path: "/sleep?level=1", body: "", already: None, origin: SLEEP },
+        wake: Some(Call { method: Method::Post, path: "/wake_up", body: "", already: None, origin: SLEEP }),
+        per_model: false,
+    }),
     watch: Watch {
         every_ms: 2_000,
         eager_ms: 200,
@@ -24,10 +33,36 @@ pub(super) static PRESET: Preset = Preset {
             origin: Origin::read("vLLM 0.33.0, serve/instrumentator/health.py"),
         }),
         models: None,
-        queue: None,
-        asleep: None,
+        queue: Some(Queue {
+            path: "/metrics",
+            running: &["vllm:num_requests_running"],
+            waiting: &["vllm:num_requests_waiting"],
+            wakes: false,
+            origin: Origin::read("vLLM 0.33.0, serve/instrumentator/metrics.py"),
+        }),
+        asleep: Some(Flag { path: "/is_sleeping", pointer: "/is_sleeping", origin: SLEEP }),
     },
-    launch: Launch::UNKNOWN,
+    launch: Launch {
+        programs: &["vllm", "vllm.entrypoints.openai.api_server", "vllm.entrypoints.cli.main"],
+        // VLLM_PORT is a port for its own processes.
+        port_variable: "",
+        // `vllm serve MODEL`.
+        model_flags: &["serve", "--model"],
+        revision_flags: &["--revision"],
+        dtype_flags: &["--dtype"],
+        progress: &[
+            "Starting to load model",
+            "checkpoint shards:",
+            "Loading weights took",
+            "Model loading took",
+            "torch.compile takes",
+            "KV cache memory",
+            "Capturing CUDA graphs",
+            "Graph capturing finished",
+            "init engine",
+        ],
+        ..Launch::UNKNOWN
+    },
     validates_first: false,
 };
 
@@ -37,6 +72,7 @@ static RULES: &[Rule] = &[
         json: pairs!["/error/type" => "Service Unavailable"],
         text: texts!["currently busy and cannot accept new requests"],
         trigger: Some(Trigger::Saturated),
+        origin: EXCEPTIONS,
         ..Rule::HEAD
     },
     Rule {
@@ -44,6 +80,7 @@ static RULES: &[Rule] = &[
         json: pairs!["/error/type" => "Service Unavailable"],
         text: texts!["prefill token backlog limit"],
         trigger: Some(Trigger::Saturated),
+        origin: EXCEPTIONS,
         ..Rule::HEAD
     },
     Rule {
@@ -51,6 +88,7 @@ static RULES: &[Rule] = &[
         json: pairs!["/error/type" => "ServiceUnavailableError"],
         text: texts!["Generation is paused"],
         trigger: Some(Trigger::ModelLoading),
+        origin: CORE,
         ..Rule::HEAD
     },
     // These two have a string where the error object stands otherwise.
@@ -59,6 +97,7 @@ static RULES: &[Rule] = &[
         json: pairs!["/error" => "*"],
         text: texts!["The model is currently scaling"],
         trigger: Some(Trigger::Provisioning),
+        origin: SCALING,
         ..Rule::HEAD
     },
     Rule {
@@ -66,6 +105,7 @@ static RULES: &[Rule] = &[
         json: pairs!["/error" => "*"],
         text: texts!["This data-parallel rank has been retired"],
         trigger: Some(Trigger::Unhealthy),
+        origin: SCALING,
         ..Rule::HEAD
     },
     // The engine core died; it may have been in the middle of this request.
@@ -75,6 +115,7 @@ static RULES: &[Rule] = &[
         text: texts!["The server had an error while processing your request"],
         trigger: Some(Trigger::Unhealthy),
         certainty: Certainty::Ambiguous,
+        origin: EXCEPTIONS,
         ..Rule::HEAD
     },
     Rule {
@@ -83,12 +124,14 @@ static RULES: &[Rule] = &[
         text: texts!["EngineCore encountered an issue"],
         trigger: Some(Trigger::Unhealthy),
         certainty: Certainty::Ambiguous,
+        origin: EXCEPTIONS,
         ..Rule::HEAD
     },
     // A paused engine core rejects streamed calls after the 200 went out.
     Rule {
         json: pairs!["/error/type" => "ServiceUnavailableError", "/error/code" => "503"],
         trigger: Some(Trigger::ModelLoading),
+        origin: CORE,
         ..Rule::PRIME
     },
     // A draining engine core aborts what it is given before it runs.
@@ -107,6 +150,7 @@ static RULES: &[Rule] = &[
             "/choices/0/message/tool_calls" => "",
         ],
         trigger: Some(Trigger::Unhealthy),
+        origin: CORE,
         ..Rule::PRIME
     },
 ];

@@ -75,6 +75,8 @@ pub struct Queue {
     pub running: &'static [&'static str],
     /// As `running`, of requests that wait.
     pub waiting: &'static [&'static str],
+    /// Asking counts as work: it wakes an engine that sleeps by itself, and keeps it awake. So it is asked only where somebody acts on it.
+    pub wakes: bool,
     /// How this is known.
     pub origin: Origin,
 }

@@ -36,16 +36,8 @@ fn preset(node: &Node<'_>) -> Option<&'static Preset> {
     let name = node.text()?;
     let found = presets::preset(name);
     if found.is_none() {
-        let known = quoted(presets::NAMES, "or");
-        if presets::PLANNED.contains(&name) {
-            let hint = format!(
-                "this version has {known}; \"openai\" fits any OpenAI-compatible server, with [[engine.refusal]] rules for its refusals"
-            );
-            node.place.wrong("is a preset that this version does not have yet", hint);
-        } else {
-            let near = did_you_mean(name, presets::NAMES.iter().chain(presets::PLANNED).copied());
-            node.place.wrong(format!("must be {known}"), near);
-        }
+        let near = did_you_mean(name, presets::NAMES.iter().copied());
+        node.place.wrong(format!("must be {}", quoted(presets::NAMES, "or")), near);
     }
     found
 }

@@ -1,0 +1,97 @@
+//! How does Triton refuse over its own HTTP surface (engines 2.6)?
+
+use super::{Call, Health, Launch, Listens, Method, ModelList, Origin, Preset, Sleep, Wake, Watch};
+use crate::refusal::Rule;
+use spillway_policies::{State, Trigger};
+
+const HTTP: Origin = Origin::read("Triton server e1db8a603, src/http_server.cc");
+const CONTROL: Origin =
+    Origin::read("Triton server e1db8a603, src/http_server.cc; only with --model-control-mode=explicit");
+const LIFE: Origin =
+    Origin::read("Triton core 73aad7c, src/model_repository_manager (model_lifecycle.cc, model_repository_manager.cc)");
+
+// It loads what it is told to at its start before it binds its port.
+pub(super) static PRESET: Preset = Preset {
+    name: "triton",
+    port: 8_000,
+    rules: RULES,
+    veiled: &[],
+    idle_ms: 4_000,
+    wake: Wake::Call {
+        call: Call {
+            method: Method::Post,
+            path: "/v2/repository/models/$model/load",
+            body: "{}",
+            already: None,
+            origin: CONTROL,
+        },
+        blocks: true,
+    },
+    sleep: Some(Sleep {
+        sleep: Call {
+            method: Method::Post,
+            path: "/v2/repository/models/$model/unload",
+            body: "{}",
+            already: None,
+            origin: CONTROL,
+        },
+        wake: None,
+        per_model: true,
+    }),
+    watch: Watch {
+        every_ms: 2_000,
+        eager_ms: 200,
+        listens: Listens::Loaded,
+        // `ready` would say that the whole server is not when one of its models loads.
+        health: Some(Health { path: "/v2/health/live", loading: &[], origin: HTTP }),
+        models: Some(MODELS),
+        queue: None,
+        asleep: None,
+    },
+    launch: Launch { programs: &["tritonserver"], port_flags: &["--http-port"], port_variable: "", ..Launch::UNKNOWN },
+    validates_first: false,
+};
+
+// One entry for each version of a model; one that was never loaded has no state. Triton refuses by itself what is not loaded.
+const MODELS: ModelList = ModelList {
+    call: Call { method: Method::Post, path: "/v2/repository/index", body: "{}", already: None, origin: HTTP },
+    list: "",
+    names: &["/name"],
+    state: "/state",
+    states: &[
+        ("READY", State::Ready),
+        ("LOADING", State::Loading),
+        ("UNLOADING", State::Absent),
+        ("UNAVAILABLE", State::Absent),
+    ],
+    failed: "",
+    unlisted: None,
+    optional_ending: "",
+    gates: false,
+};
+
+static RULES: &[Rule] = &[
+    // A version was named.
+    Rule {
+        status: statuses![503],
+        text: texts!["is not at ready state"],
+        trigger: Some(Trigger::ModelLoading),
+        origin: LIFE,
+        ..Rule::HEAD
+    },
+    // None was named, and none is loaded. Of a model that does not exist it says "is not found".
+    Rule {
+        status: statuses![404],
+        text: texts!["has no available versions"],
+        trigger: Some(Trigger::ModelLoading),
+        origin: LIFE,
+        ..Rule::HEAD
+    },
+    Rule {
+        status: statuses![503],
+        text: texts!["Exceeds maximum queue size"],
+        trigger: Some(Trigger::Saturated),
+        origin: Origin::read("Triton core 73aad7c, src/scheduler_utils.cc"),
+        ..Rule::HEAD
+    },
+];
