@@ -30,6 +30,7 @@ mod first_byte_budget_bounds_both_legs;
 mod forbid_is_never_bridged;
 mod head_request_has_no_body;
 mod held_bytes_budget_503;
+mod held_calls_are_bridged_instead;
 mod http10_client_served_locally;
 mod in_stream_error_after_first_byte;
 mod inputs_travel_in_batches;
@@ -97,6 +98,7 @@ pub const ALL: &[Case] = &[
     forbid_is_never_bridged::CASE,
     head_request_has_no_body::CASE,
     held_bytes_budget_503::CASE,
+    held_calls_are_bridged_instead::CASE,
     http10_client_served_locally::CASE,
     in_stream_error_after_first_byte::CASE,
     inputs_travel_in_batches::CASE,

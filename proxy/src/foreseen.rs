@@ -39,8 +39,11 @@ pub(crate) async fn by_list(
     call: &Call,
     list: &ModelList,
 ) -> Result<Option<Refused>, Fault> {
-    let state = local_models::state(house, client, list, &call.model).await?;
-    let loading = state.is_some_and(|state| state.model_trigger() == Some(Trigger::ModelLoading));
+    // Some engines list a model as soon as its load has begun; a load that we asked for says when it is done.
+    let loading = house.warmup.is_loading(&call.model)
+        || local_models::state(house, client, list, &call.model)
+            .await?
+            .is_some_and(|state| state.model_trigger() == Some(Trigger::ModelLoading));
     Ok(loading.then(|| foreseen(call, Trigger::ModelLoading, ErrorAnswer::model_loading())))
 }
 

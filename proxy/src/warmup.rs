@@ -112,6 +112,11 @@ impl Warmup {
         true
     }
 
+    /// Whether a load of this model that was asked for has not been answered.
+    pub(crate) fn is_loading(&self, model: &str) -> bool {
+        self.0.lock().get(model).is_some_and(|load| load.running)
+    }
+
     fn end(&self, model: &str, woken: bool) {
         let mut loads = self.0.lock();
         if woken {
@@ -132,9 +137,11 @@ mod tests {
     fn one_load_at_a_time_and_a_pause_after_a_failure() {
         let warmup = Warmup::default();
         assert!(warmup.begin("m"));
+        assert!(warmup.is_loading("m") && !warmup.is_loading("other"));
         assert!(!warmup.begin("m"));
         assert!(warmup.begin("other"));
         warmup.end("m", false);
+        assert!(!warmup.is_loading("m"));
         assert!(!warmup.begin("m"));
         warmup.end("other", true);
         assert!(warmup.begin("other"));
