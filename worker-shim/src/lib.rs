@@ -7,4 +7,6 @@ pub mod asked;
 pub mod client;
 pub mod config;
 pub mod identity;
+pub mod output;
 pub mod probe;
+pub mod process;
