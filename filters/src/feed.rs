@@ -4,7 +4,7 @@
 //! a full one first (product section 8). Both ends are Spillway's, so both use these types; unknown fields are left for later versions.
 
 use serde::{Deserialize, Serialize};
-pub use spillway_policies::State;
+pub use spillway_policies::{Moment, State};
 use std::collections::BTreeMap;
 
 /// Where the shim's socket answers.

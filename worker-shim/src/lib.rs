@@ -4,9 +4,13 @@
 #![warn(missing_docs)]
 
 pub mod asked;
+mod backoff;
+mod bounded;
 pub mod client;
 pub mod config;
 pub mod identity;
+mod load_times;
 pub mod output;
 pub mod probe;
 pub mod process;
+pub mod state;

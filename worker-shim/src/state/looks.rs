@@ -1,0 +1,125 @@
+//! When is the engine looked at, and what does a look change?
+
+use spillway_filters::feed::Moment;
+
+use super::Machine;
+use super::event::Action;
+use super::health::Seen;
+use super::life::Life;
+use super::rest::Phase;
+use crate::probe::Sighting;
+
+/// The rounds of probes.
+#[derive(Debug, Default)]
+pub(super) struct Looks {
+    /// How many were begun.
+    begun: u64,
+    /// The last one is out.
+    out: bool,
+    /// The newest one that is back.
+    pub(super) back: u64,
+    /// When the next one begins.
+    next: Option<Moment>,
+}
+
+impl Looks {
+    /// The number of the next round.
+    pub(super) const fn coming(&self) -> u64 {
+        self.begun + 1
+    }
+}
+
+impl Machine {
+    pub(super) const fn look_at(&mut self, at: Moment) {
+        self.looks.next = Some(at);
+        self.looks.out = false;
+    }
+
+    /// Looks at once; what an older round brings is of no use any more.
+    pub(super) fn look_now(&mut self) {
+        self.look_at(Moment::default());
+    }
+
+    pub(super) fn look_due(&self) -> Option<Moment> {
+        self.looks.next.filter(|_| self.is_watching() && !self.looks.out)
+    }
+
+    /// Whether there is anything to see.
+    const fn is_watching(&self) -> bool {
+        match self.life {
+            Life::Watched => true,
+            Life::Running(_) => !self.life.is_stopping(),
+            _ => false,
+        }
+    }
+
+    pub(super) fn look_on(&mut self, now: Moment, actions: &mut Vec<Action>) {
+        if self.look_due().is_some_and(|at| at <= now) {
+            self.looks.begun += 1;
+            self.looks.out = true;
+            actions.push(Action::Look(self.looks.begun));
+        }
+    }
+
+    pub(super) fn looked(&mut self, round: u64, sighting: &Sighting, now: Moment, actions: &mut Vec<Action>) {
+        if !self.looks.out || round != self.looks.begun || !self.is_watching() {
+            return;
+        }
+        self.looks.back = round;
+        let was_well = self.health.was_well;
+        let owned = self.life.is_running();
+        self.health.take(sighting, &self.setup.preset.watch, owned, self.setup.max_waiting);
+        match (was_well, self.health.was_well) {
+            (false, true) => self.is_up(now, actions),
+            (true, false) => self.is_gone(now),
+            _ => {}
+        }
+        if !self.health.is_idle() {
+            self.used_at = now;
+        }
+        self.list(sighting, now);
+        self.see_sleep(now);
+        self.look_at(now.plus(self.interval_ms()));
+    }
+
+    fn list(&mut self, sighting: &Sighting, now: Moment) {
+        match &sighting.models {
+            _ if self.drain.is_some() => {}
+            Some(models) => self.models.list(models, now),
+            None if self.health.is_well() && self.setup.preset.watch.models.is_some() => self.models.not_listed(now),
+            None => {}
+        }
+    }
+
+    /// It is well for the first time in this life.
+    fn is_up(&mut self, now: Moment, actions: &mut Vec<Action>) {
+        self.used_at = now;
+        self.history.crashed = false;
+        if let Life::Running(run) = &mut self.life {
+            run.well = Some(now);
+            self.cold_times.learn(now.since(run.since));
+        }
+        actions.push(Action::Identify(self.lives));
+    }
+
+    /// A watched engine has ended.
+    fn is_gone(&mut self, now: Moment) {
+        self.models.engine_ended(false, now);
+        self.models.drop_wanted();
+        self.rest.awake();
+        self.begin_life();
+    }
+
+    /// Eager while something is expected to change, at the preset's pace otherwise.
+    fn interval_ms(&self) -> u64 {
+        let watch = &self.setup.preset.watch;
+        let comes = match self.health.seen {
+            Seen::Nobody => self.life.is_running(),
+            Seen::Mute | Seen::Loading => true,
+            Seen::Well => self.health.silent == 0 && self.models.are_loading(),
+            Seen::Unwell(_) => false,
+        };
+        let waits = matches!(self.rest.phase, Phase::Waiting { .. } | Phase::Waking { .. }) || self.drain.is_some();
+        if comes || waits { watch.eager_ms } else { watch.every_ms }
+    }
+}

@@ -1,0 +1,256 @@
+//! How is the engine put to sleep without a request being lost?
+//!
+//! On the way down it is first *said* to sleep, so that whoever follows the feed refuses from that; then everybody's requests are waited
+//! for; only then does anything happen to the engine. What does not come to rest in time is left alone.
+
+use nix::sys::signal::Signal;
+use spillway_filters::feed::{Moment, Why, Wish};
+use spillway_filters::presets::Sleep;
+
+use super::event::{Action, Outcome};
+use super::life::{After, Life};
+use super::{Machine, Notice, refused};
+use crate::asked::Reply;
+use std::collections::BTreeSet;
+
+/// How long an idle engine's followers have to say that they know.
+const IDLE_NOTICE_MS: u64 = 5_000;
+/// How long a call that frees memory may take: what is moved to main memory is many gigabytes.
+const SLEEP_LIMIT_MS: u64 = 120_000;
+
+/// Whether the engine, or one of its models, sleeps or is on its way.
+#[derive(Debug)]
+pub(super) struct Rest {
+    pub(super) phase: Phase,
+    pub(super) why: Why,
+    /// The one model that is meant; none: the engine.
+    pub(super) model: Option<String>,
+    /// Somebody wants it back while it is on its way down.
+    pub(super) wake_after: bool,
+    /// The engine has no call to sleep after all.
+    is_call_missing: bool,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Phase {
+    Awake,
+    /// It is said to sleep, and requests are waited for.
+    Waiting {
+        until: Moment,
+        notice: Notice,
+    },
+    /// The calls are out.
+    Calling {
+        orders: BTreeSet<u64>,
+        ended: Vec<Outcome>,
+    },
+    /// The process was told to end.
+    Ending,
+    /// It sleeps: its process has ended, or a call did it.
+    Asleep {
+        ended: bool,
+    },
+    /// The call is out, or was answered.
+    Waking {
+        order: Option<u64>,
+        since: Moment,
+    },
+}
+
+impl Default for Rest {
+    fn default() -> Self {
+        Self { phase: Phase::Awake, why: Why::Asked, model: None, wake_after: false, is_call_missing: false }
+    }
+}
+
+impl Rest {
+    /// Whether the whole engine sleeps or is on its way down.
+    pub(super) const fn is_down(&self) -> bool {
+        self.model.is_none() && !matches!(self.phase, Phase::Awake | Phase::Waking { .. })
+    }
+
+    pub(super) fn awake(&mut self) {
+        self.phase = Phase::Awake;
+        self.model = None;
+        self.wake_after = false;
+    }
+}
+
+impl Machine {
+    /// Answers a wish to sleep.
+    pub(super) fn sleep(&mut self, wish: &Wish, now: Moment) -> Reply {
+        if self.drain.is_some() {
+            return refused::draining();
+        }
+        let is_same = self.rest.model == wish.model;
+        match &mut self.rest.phase {
+            Phase::Waiting { until, .. } if is_same && self.rest.why == Why::Idle => {
+                (*until, self.rest.why) = (now.plus(self.setup.drain_ms), Why::Asked);
+                return Reply::Begun;
+            }
+            Phase::Waiting { .. } | Phase::Calling { .. } | Phase::Ending if is_same => {
+                self.rest.wake_after = false;
+                return Reply::Begun;
+            }
+            Phase::Asleep { .. } => return Reply::Done,
+            Phase::Awake => {}
+            Phase::Waiting { .. } | Phase::Calling { .. } | Phase::Ending | Phase::Waking { .. } => {
+                return refused::busy();
+            }
+        }
+        match &wish.model {
+            Some(model) if self.serves_several() => self.sleep_model(model, now),
+            _ => self.sleep_engine(now),
+        }
+    }
+
+    fn sleep_model(&mut self, model: &str, now: Moment) -> Reply {
+        if !self.setup.preset.sleep.is_some_and(|sleep| sleep.per_model) {
+            return refused::no_sleep_of_a_model();
+        }
+        if !self.health.is_well() {
+            return refused::unhealthy();
+        }
+        if self.models.are_listed() && !self.models.loaded().iter().any(|loaded| loaded == model) {
+            return Reply::Done;
+        }
+        self.announce(Why::Asked, Some(model.to_owned()), now);
+        Reply::Begun
+    }
+
+    fn sleep_engine(&mut self, now: Moment) -> Reply {
+        match self.life {
+            Life::None | Life::Latched { .. } | Life::Waiting { .. } => {
+                self.life = Life::None;
+                self.rest.why = Why::Asked;
+                self.rest.phase = Phase::Asleep { ended: true };
+                return Reply::Done;
+            }
+            Life::Clearing { after: After::Exit, .. } => return refused::draining(),
+            Life::Clearing { code, .. } => {
+                self.life = Life::Clearing { code, after: After::Sleep };
+                self.rest.why = Why::Asked;
+                self.rest.phase = Phase::Ending;
+                return Reply::Begun;
+            }
+            Life::Watched if self.sleep_call().is_none() => return refused::no_sleep(),
+            Life::Watched if !self.health.is_well() => return refused::unhealthy(),
+            Life::Watched | Life::Spawning | Life::Running(_) => {}
+        }
+        self.announce(Why::Asked, None, now);
+        Reply::Begun
+    }
+
+    /// Says that it sleeps, before it does.
+    fn announce(&mut self, why: Why, model: Option<String>, now: Moment) {
+        self.look_now();
+        let notice = self.notice();
+        let limit_ms = if why == Why::Idle { IDLE_NOTICE_MS } else { self.setup.drain_ms };
+        self.rest.phase = Phase::Waiting { until: now.plus(limit_ms), notice };
+        (self.rest.why, self.rest.model) = (why, model);
+        self.models.changed = true;
+    }
+
+    /// When an engine that nobody uses is put to sleep; none: it is used, or never is.
+    pub(super) fn idle_at(&self) -> Option<Moment> {
+        let idle_ms = self.setup.idle_sleep_ms?;
+        let is_up = self.drain.is_none() && self.rest.phase == Phase::Awake && self.health.is_well();
+        let is_unused = self.health.is_idle() && self.subscribers.are_quiet(0) && !self.models.are_loading();
+        let per_model = self.sleep_call().is_some_and(|sleep| sleep.per_model);
+        let has_way = self.life.is_running() || self.sleep_call().is_some();
+        let has_memory = !per_model || !self.models.loaded().is_empty();
+        (is_up && is_unused && has_way && has_memory).then(|| self.used_at.plus(idle_ms))
+    }
+
+    pub(super) fn doze(&mut self, now: Moment) {
+        if self.idle_at().is_some_and(|at| at <= now) {
+            self.announce(Why::Idle, None, now);
+        }
+    }
+
+    /// Goes down when everybody is quiet, and gives up when that takes too long.
+    pub(super) fn rest_on(&mut self, now: Moment, actions: &mut Vec<Action>) {
+        let Phase::Waiting { until, notice } = self.rest.phase else { return };
+        if self.is_quiet(notice) {
+            self.go_down(now, actions);
+        } else if until <= now {
+            self.stay_up(now);
+        }
+    }
+
+    pub(super) fn stay_up(&mut self, now: Moment) {
+        self.rest.awake();
+        self.models.changed = true;
+        self.used_at = now;
+    }
+
+    fn sleep_call(&self) -> Option<Sleep> {
+        self.setup.preset.sleep.filter(|_| !self.rest.is_call_missing)
+    }
+
+    fn go_down(&mut self, now: Moment, actions: &mut Vec<Action>) {
+        // An engine that is not well, or does not tell what it has loaded, cannot be trusted with a call.
+        let can = |sleep: &Sleep| self.health.is_well() && (!sleep.per_model || self.models.are_listed());
+        let Some(sleep) = self.sleep_call().filter(can) else {
+            return self.end_to_sleep(now, actions);
+        };
+        let names = match &self.rest.model {
+            Some(model) => vec![model.clone()],
+            None if sleep.per_model => self.models.loaded(),
+            None => vec![String::new()],
+        };
+        let orders: BTreeSet<u64> =
+            names.into_iter().map(|name| self.order(sleep.sleep, name, SLEEP_LIMIT_MS, actions)).collect();
+        if orders.is_empty() {
+            self.rest.phase = Phase::Asleep { ended: false };
+        } else {
+            self.rest.phase = Phase::Calling { orders, ended: Vec::new() };
+        }
+    }
+
+    fn end_to_sleep(&mut self, now: Moment, actions: &mut Vec<Action>) {
+        if self.life.is_running() && self.rest.model.is_none() {
+            self.rest.phase = Phase::Ending;
+            self.stop(Signal::SIGTERM, now, actions);
+        } else {
+            self.stay_up(now);
+        }
+    }
+
+    /// The answer to a call that puts to sleep; false: it is to none.
+    pub(super) fn slept(&mut self, order: u64, outcome: Outcome, now: Moment, actions: &mut Vec<Action>) -> bool {
+        let Phase::Calling { orders, ended } = &mut self.rest.phase else { return false };
+        if !orders.remove(&order) {
+            return false;
+        }
+        ended.push(outcome);
+        if !orders.is_empty() {
+            return true;
+        }
+        if ended.contains(&Outcome::Done) {
+            self.fell_asleep(now, actions);
+        } else if ended.contains(&Outcome::Missing) && self.rest.model.is_none() {
+            self.rest.is_call_missing = true;
+            // The process is ended instead, and who came meanwhile may have brought requests.
+            self.announce(self.rest.why, None, now);
+        } else {
+            self.stay_up(now);
+        }
+        true
+    }
+
+    fn fell_asleep(&mut self, now: Moment, actions: &mut Vec<Action>) {
+        self.look_now();
+        if let Some(model) = self.rest.model.take() {
+            self.models.nap(&model);
+            return self.stay_up(now);
+        }
+        if self.sleep_call().is_some_and(|sleep| sleep.per_model) {
+            self.models.loaded().iter().for_each(|model| self.models.nap(model));
+        }
+        self.rest.phase = Phase::Asleep { ended: false };
+        if self.rest.wake_after {
+            self.wake(now, actions);
+        }
+    }
+}

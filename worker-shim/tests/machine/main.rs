@@ -1,0 +1,10 @@
+//! The machine, row by row: what happens, what it says, what it wants done.
+
+mod drain;
+mod engines;
+mod models;
+mod probes;
+mod process;
+mod rig;
+mod sleep;
+mod walk;

@@ -1,0 +1,315 @@
+//! Sleep and what comes before it: nobody's request is under way.
+
+use crate::engines::{NAPPER, PLAIN, QUEUED, SEVERAL, SLEEPER};
+use crate::rig::{Rig, Step, activity, asleep, listing, load, queue, setup, sleep, status};
+use Step::{After, Called, On, See};
+use spillway_filters::feed::State;
+use spillway_shim::probe::Sighting;
+use spillway_shim::state::{Event, Outcome, Setup};
+
+const DONE: Step = Called(Outcome::Done);
+
+fn idle(preset: &'static spillway_filters::presets::Preset) -> Setup {
+    Setup { idle_sleep_ms: Some(60_000), ..setup(preset) }
+}
+
+fn subscribed(mut rig: Rig) -> Rig {
+    rig.on(Event::Subscribed("a".into()));
+    let seq = rig.machine.seq();
+    rig.on(activity("a", seq, 0, 0));
+    rig
+}
+
+/// A subscriber says how many requests it has, of the newest snapshot.
+fn says(rig: &mut Rig, in_flight: u64) {
+    let seq = rig.machine.seq();
+    rig.on(activity("a", seq, in_flight, 1));
+}
+
+#[test]
+fn nobody_follows_and_no_call_puts_it_to_sleep_so_it_is_ended() {
+    Rig::up(setup(&PLAIN), status(200)).walk(&[
+        (sleep(""), "asleep asked in 5200", "begun, SIGTERM"),
+        (sleep(""), "asleep asked in 5200", "begun"),
+        (After(9_999), "asleep asked in 5200", ""),
+        (After(1), "asleep asked in 5200", "SIGKILL"),
+        (After(99_000), "asleep asked in 5200", ""),
+        (On(Event::Ended(137)), "asleep asked in 5200", ""),
+        (On(Event::Cleared), "asleep asked in 5200", ""),
+        (sleep(""), "asleep asked in 5200", "done"),
+        (After(99_000), "asleep asked in 5200", ""),
+        (load(""), "loading in 5200", "spawn, begun"),
+        (On(Event::Spawned), "loading in 5200", ""),
+        (After(1_000), "ready", ""),
+    ]);
+}
+
+#[test]
+fn an_end_that_we_asked_for_is_no_end_of_the_shim() {
+    let mut rig = Rig::up(setup(&PLAIN), status(200));
+    rig.walk(&[
+        (sleep(""), "asleep asked in 5200", "begun, SIGTERM"),
+        (On(Event::Ended(0)), "asleep asked in 5200", ""),
+        (On(Event::Cleared), "asleep asked in 5200", ""),
+    ]);
+    assert_eq!(rig.machine.snapshot(rig.now).restarts, 0);
+}
+
+#[test]
+fn a_call_puts_it_to_sleep_and_another_wakes_it() {
+    let mut rig = Rig::up(setup(&SLEEPER), queue(0, 0));
+    rig.sight = Sighting { asleep: Some(true), ..queue(0, 0) };
+    rig.walk(&[
+        (sleep(""), "asleep asked", "begun, /sleep"),
+        (DONE, "asleep asked", ""),
+        (After(60_000), "asleep asked", ""),
+        (load(""), "loading", "/wake_up, begun"),
+        (sleep(""), "loading", "503 BUSY 1"),
+    ]);
+    rig.sight = asleep(false);
+    rig.walk(&[(DONE, "ready", ""), (sleep(""), "asleep asked in 0", "begun, /sleep")]);
+}
+
+#[test]
+fn where_the_call_is_missing_the_process_is_ended_now_and_next_time_at_once() {
+    Rig::up(setup(&SLEEPER), queue(0, 0)).walk(&[
+        (sleep(""), "asleep asked", "begun, /sleep"),
+        (Called(Outcome::Missing), "asleep asked", "SIGTERM"),
+        (On(Event::Ended(0)), "asleep asked in 5200", ""),
+        (On(Event::Cleared), "asleep asked in 5200", ""),
+        (load(""), "loading in 5200", "spawn, begun"),
+        (On(Event::Spawned), "loading in 5200", ""),
+        (After(1_000), "ready", ""),
+        (sleep(""), "asleep asked", "begun, SIGTERM"),
+    ]);
+    let watched = Setup { owned: false, ..setup(&SLEEPER) };
+    Rig::up(watched, queue(0, 0)).walk(&[
+        (sleep(""), "asleep asked", "begun, /sleep"),
+        (Called(Outcome::Missing), "ready", ""),
+        (sleep(""), "ready", "501 NO_SLEEP"),
+    ]);
+    // Any other failure is the engine's own: it stays up.
+    Rig::up(setup(&SLEEPER), queue(0, 0))
+        .walk(&[(sleep(""), "asleep asked", "begun, /sleep"), (Called(Outcome::Failed), "ready", "")]);
+}
+
+#[test]
+fn every_request_of_a_subscriber_is_waited_for() {
+    let mut rig = subscribed(Rig::up(setup(&PLAIN), status(200)));
+    says(&mut rig, 2);
+    rig.walk(&[(sleep(""), "asleep asked in 5200", "begun")]);
+    let seq = rig.machine.seq();
+    let table = [
+        // Of an older snapshot: more may have come since.
+        (activity("a", seq - 1, 0, 9), ""),
+        (activity("a", seq, 1, 9), ""),
+        (activity("b", seq, 0, 9), ""),
+        (Event::Subscribed("b".into()), ""),
+        (activity("a", seq, 0, 9), ""),
+        (activity("b", seq + 1, 0, 0), "SIGTERM"),
+    ];
+    for (event, done) in table {
+        rig.on(event.clone());
+        assert_eq!(rig.done(), done, "{event:?}");
+    }
+}
+
+#[test]
+fn an_asked_sleep_is_given_up_after_the_drain_and_an_idle_one_after_five_seconds() {
+    let mut rig = subscribed(Rig::up(setup(&PLAIN), status(200)));
+    says(&mut rig, 1);
+    rig.walk(&[
+        (sleep(""), "asleep asked in 5200", "begun"),
+        (After(29_999), "asleep asked in 5200", ""),
+        (After(1), "ready", ""),
+        (After(99_000), "ready", ""),
+    ]);
+
+    let mut rig = subscribed(Rig::up(idle(&PLAIN), status(200)));
+    rig.walk(&[
+        (After(59_999), "ready", ""),
+        (After(1), "asleep idle in 5200", ""),
+        (After(4_999), "asleep idle in 5200", ""),
+        (After(1), "ready", ""),
+        (After(59_999), "ready", ""),
+        (After(1), "asleep idle in 5200", ""),
+        (sleep(""), "asleep asked in 5200", "begun"),
+        (After(29_999), "asleep asked in 5200", ""),
+    ]);
+    says(&mut rig, 0);
+    assert_eq!(rig.done(), "SIGTERM");
+}
+
+#[test]
+fn the_engines_own_queue_is_waited_for() {
+    let mut rig = Rig::up(setup(&QUEUED), queue(1, 0));
+    rig.walk(&[
+        (sleep(""), "asleep asked in 5200", "begun"),
+        (See(queue(0, 1)), "asleep asked in 5200", ""),
+        (See(queue(0, 0)), "asleep asked in 5200", "SIGTERM"),
+    ]);
+    // What it said before everybody knew does not count.
+    let mut rig = Rig::up(setup(&QUEUED), queue(0, 0));
+    rig.blind = true;
+    rig.walk(&[(sleep(""), "asleep asked in 5200", "begun")]);
+    // An engine whose option is off does not tell; then it is not asked.
+    Rig::up(setup(&QUEUED), status(200)).walk(&[(sleep(""), "asleep asked in 5200", "begun, SIGTERM")]);
+}
+
+#[test]
+fn what_is_used_is_not_idle() {
+    let used: [fn(&mut Rig); 5] = [
+        |rig| {
+            says(rig, 1);
+            rig.pass(100_000);
+            says(rig, 0);
+        },
+        |rig| rig.on(activity("a", 1, 0, 5)),
+        |rig| rig.step(load("")),
+        |rig| rig.see(queue(1, 0)),
+        |rig| rig.see(queue(0, 1)),
+    ];
+    for (row, using) in used.into_iter().enumerate() {
+        let mut rig = subscribed(Rig::up(idle(&QUEUED), queue(0, 0)));
+        rig.pass(50_000);
+        using(&mut rig);
+        rig.sight = queue(0, 0);
+        rig.pass(59_999);
+        assert_eq!(rig.engine(), "ready", "row {row}");
+        rig.pass(1);
+        assert_eq!(rig.engine(), "asleep idle in 5200", "row {row}");
+    }
+    // As long as a request is under way, and before its subscriber has said anything.
+    let mut rig = subscribed(Rig::up(idle(&PLAIN), status(200)));
+    says(&mut rig, 1);
+    rig.walk(&[(After(600_000), "ready", "")]);
+    let mut rig = Rig::up(idle(&PLAIN), status(200));
+    rig.walk(&[(On(Event::Subscribed("mute".into())), "ready", ""), (After(600_000), "ready", "")]);
+    // What cannot be put to sleep, or has nothing to give back, is not.
+    let watched = |preset| Setup { owned: false, ..idle(preset) };
+    Rig::up(watched(&PLAIN), status(200)).walk(&[(After(600_000), "ready", "")]);
+    Rig::up(idle(&SEVERAL), listing(&[])).walk(&[(After(600_000), "ready", "")]);
+}
+
+#[test]
+fn an_idle_engine_of_which_nobody_tells_sleeps() {
+    Rig::up(idle(&NAPPER), status(200)).walk(&[
+        (After(59_999), "ready", ""),
+        (After(1), "asleep idle in 5200", "SIGTERM"),
+        (On(Event::Ended(0)), "asleep idle in 5200", ""),
+    ]);
+}
+
+#[test]
+fn a_subscriber_that_left_with_requests_is_waited_for_as_long_as_they_can_last_unseen() {
+    let mut rig = subscribed(Rig::up(setup(&PLAIN), status(200)));
+    says(&mut rig, 3);
+    rig.walk(&[
+        (On(Event::Left("a".into())), "ready", ""),
+        (sleep(""), "asleep asked in 5200", "begun"),
+        (After(14_999), "asleep asked in 5200", ""),
+        (After(1), "asleep asked in 5200", "SIGTERM"),
+    ]);
+    // Two streams of one name: one is left.
+    let mut rig = subscribed(Rig::up(setup(&PLAIN), status(200)));
+    rig.on(Event::Subscribed("a".into()));
+    rig.walk(&[
+        (On(Event::Left("a".into())), "ready", ""),
+        (sleep(""), "asleep asked in 5200", "begun"),
+        (After(20_000), "asleep asked in 5200", ""),
+    ]);
+    // It left without a request.
+    let mut rig = subscribed(Rig::up(setup(&PLAIN), status(200)));
+    rig.walk(&[(On(Event::Left("a".into())), "ready", ""), (sleep(""), "asleep asked in 5200", "begun, SIGTERM")]);
+}
+
+#[test]
+fn a_wish_to_load_stops_a_sleep_that_has_not_begun_and_follows_one_that_has() {
+    let mut rig = subscribed(Rig::up(setup(&PLAIN), status(200)));
+    says(&mut rig, 1);
+    rig.walk(&[
+        (sleep(""), "asleep asked in 5200", "begun"),
+        (load(""), "ready", "done"),
+        (After(60_000), "ready", ""),
+        (sleep(""), "asleep asked in 5200", "begun"),
+    ]);
+    says(&mut rig, 0);
+    rig.done();
+    rig.walk(&[
+        (load(""), "asleep asked in 5200", "begun"),
+        (On(Event::Ended(143)), "asleep asked in 5200", ""),
+        (On(Event::Cleared), "loading in 5200", "spawn"),
+    ]);
+
+    let mut rig = Rig::up(setup(&SLEEPER), queue(0, 0));
+    rig.walk(&[
+        (sleep(""), "asleep asked", "begun, /sleep"),
+        (load(""), "asleep asked", "begun"),
+        (DONE, "loading", "/wake_up"),
+        (DONE, "ready", ""),
+    ]);
+}
+
+#[test]
+fn the_models_of_an_engine_are_unloaded_one_by_one() {
+    let both = listing(&[("m", State::Ready), ("n", State::Ready), ("l", State::Absent)]);
+    let mut rig = Rig::up(setup(&SEVERAL), both);
+    rig.walk(&[(sleep(""), "asleep asked in 5200", "begun, /unload m, /unload n")]);
+    rig.walk(&[(DONE, "asleep asked in 5200", "")]);
+    rig.sight = listing(&[]);
+    rig.walk(&[
+        (DONE, "asleep asked in 5200", ""),
+        (After(60_000), "asleep asked in 5200", ""),
+        // The engine itself needs no waking.
+        (load("m"), "ready", "/load m, begun"),
+        (DONE, "ready", ""),
+    ]);
+    // Somebody else loaded one.
+    let mut rig = Rig::up(setup(&SEVERAL), listing(&[]));
+    rig.walk(&[(sleep(""), "asleep asked in 5200", "begun"), (See(listing(&[("m", State::Ready)])), "ready", "")]);
+}
+
+#[test]
+fn one_model_sleeps_where_the_engine_can_do_that() {
+    let both = || listing(&[("m", State::Ready), ("n", State::Ready)]);
+    let mut rig = subscribed(Rig::up(setup(&SEVERAL), both()));
+    let seq = rig.machine.seq();
+    rig.walk_model(
+        "m",
+        &[
+            (sleep("m"), "asleep asked", "begun"),
+            (sleep("n"), "asleep asked", "503 BUSY 1"),
+            (On(activity("a", seq + 1, 0, 1)), "asleep asked", "/unload m"),
+            (load("m"), "asleep asked", "begun"),
+            (sleep("m"), "asleep asked", "begun"),
+        ],
+    );
+    assert_eq!((rig.engine().as_str(), rig.model("n").as_str()), ("ready", "ready"));
+    let n = || See(listing(&[("n", State::Ready)]));
+    rig.sight = listing(&[("n", State::Ready)]);
+    rig.walk_model("m", &[(DONE, "loading", "/load m"), (n(), "loading", ""), (DONE, "loading", "")]);
+
+    // The list is late.
+    let mut rig = Rig::up(setup(&SEVERAL), both());
+    rig.walk_model("m", &[(sleep("m"), "asleep asked", "begun, /unload m"), (DONE, "asleep asked", "")]);
+    rig.walk_model("m", &[(n(), "asleep asked", ""), (sleep("m"), "asleep asked", "done"), (See(both()), "ready", "")]);
+    rig.walk(&[(sleep("unheard"), "ready", "done")]);
+    Rig::up(setup(&QUEUED), queue(0, 0)).walk(&[(sleep("m"), "asleep asked in 5200", "begun, SIGTERM")]);
+}
+
+#[test]
+fn what_does_not_run_sleeps_by_not_being_started() {
+    let mut rig = Rig::up(setup(&PLAIN), status(200));
+    rig.walk(&[
+        (On(Event::Ended(1)), "loading crashed in 6200", ""),
+        (sleep(""), "asleep asked in 5200", "begun"),
+        (On(Event::Cleared), "asleep asked in 5200", ""),
+        (After(60_000), "asleep asked in 5200", ""),
+        (load(""), "loading crashed in 5200", "spawn, begun"),
+        (On(Event::Spawned), "loading crashed in 5200", ""),
+        (On(Event::Ended(1)), "loading crashed in 7200", ""),
+        (On(Event::Cleared), "loading crashed in 7200", ""),
+        (sleep(""), "asleep asked in 5200", "done"),
+        (After(60_000), "asleep asked in 5200", ""),
+    ]);
+}
