@@ -35,7 +35,7 @@ static FULL: Watch = Watch {
         optional_ending: "",
         gates: true,
     }),
-    queue: Some(Queue { path: "/metrics", running: &["running"], waiting: &["waiting"], origin: ORIGIN }),
+    queue: Some(Queue { path: "/metrics", running: &["running"], waiting: &["waiting"], wakes: false, origin: ORIGIN }),
     asleep: Some(Flag { path: "/is_sleeping", pointer: "/is_sleeping", origin: ORIGIN }),
     ..BARE
 };

@@ -34,7 +34,8 @@ const fn call(path: &'static str) -> Call {
     Call { method: Method::Post, path, body: "", already: None, origin: ORIGIN }
 }
 
-const QUEUE: Queue = Queue { path: "/metrics", running: &["running"], waiting: &["waiting"], origin: ORIGIN };
+const QUEUE: Queue =
+    Queue { path: "/metrics", running: &["running"], waiting: &["waiting"], wakes: false, origin: ORIGIN };
 const FLAG: Flag = Flag { path: "/is_sleeping", pointer: "/is_sleeping", origin: ORIGIN };
 const LIST: ModelList = ModelList {
     call: call("/models"),
