@@ -152,10 +152,10 @@ impl Stream {
         }
     }
 
-    /// Whether a failed stream still ends whole: SIE's has a terminal event for failures, OpenAI's has none and is broken off.
+    /// Whether this stream ends whole also when it failed.
     #[must_use]
     pub const fn fails_whole(&self) -> bool {
-        matches!(self.caller, Surface::Generate)
+        stream_error::ends_whole(self.caller)
     }
 
     fn is_over(&self) -> bool {

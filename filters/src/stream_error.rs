@@ -21,22 +21,43 @@ pub struct Position<'a> {
     pub next_seq: u64,
 }
 
+/// The bytes that end a stream which the engine broke off, or left hanging when `silent`. They begin with the blank line that ends an event
+/// of which only a part came. Nobody read that stream, so a generate event says neither an id nor how many events there were.
+#[must_use]
+pub fn engine_broke_off(surface: Surface, silent: bool) -> Vec<u8> {
+    let (code, message) = if silent {
+        (
+            "ENGINE_TIMEOUT",
+            "the engine fell silent before its answer was complete; what was sent so far is not the whole answer",
+        )
+    } else {
+        (
+            "ENGINE_RESET",
+            "the engine broke off before its answer was complete; what was sent so far is not the whole answer",
+        )
+    };
+    let mut out = b"\n\n".to_vec();
+    if ends_whole(surface) {
+        write_terminal(&Position::default(), TerminalError { code: "inference_error", message }, &mut out);
+    } else {
+        write_event(&openai("server_error", code, message), &mut out);
+    }
+    out
+}
+
+/// Whether a failed stream of this surface still ends whole: SIE's has a terminal event for failures, OpenAI's has none and is broken off.
+#[must_use]
+pub const fn ends_whole(surface: Surface) -> bool {
+    matches!(surface, Surface::Generate)
+}
+
 /// The bytes that end a failed stream of `surface`, which stands at `position`.
 #[must_use]
 pub fn render(surface: Surface, failure: &Failure, position: &Position<'_>) -> Vec<u8> {
     let mut out = Vec::new();
     match surface {
         Surface::Generate => {
-            let terminal = Terminal {
-                request_id: position.request_id.unwrap_or_default(),
-                seq: position.next_seq,
-                text_delta: "",
-                done: true,
-                finish_reason: "error",
-                error: TerminalError { code: generation_code(failure), message: MESSAGE },
-            };
-            write_event(&json(&terminal), &mut out);
-            write_event(b"[DONE]", &mut out);
+            write_terminal(position, TerminalError { code: generation_code(failure), message: MESSAGE }, &mut out);
         }
         Surface::Completions => write_event(&openai("server_error", generation_code(failure), MESSAGE), &mut out),
         Surface::Audio
@@ -56,6 +77,20 @@ pub fn render(surface: Surface, failure: &Failure, position: &Position<'_>) -> V
         }
     }
     out
+}
+
+/// The last events of a generate stream that failed.
+fn write_terminal(position: &Position<'_>, error: TerminalError, out: &mut Vec<u8>) {
+    let terminal = Terminal {
+        request_id: position.request_id.unwrap_or_default(),
+        seq: position.next_seq,
+        text_delta: "",
+        done: true,
+        finish_reason: "error",
+        error,
+    };
+    write_event(&json(&terminal), out);
+    write_event(b"[DONE]", out);
 }
 
 /// The code that generation surfaces show: what the upstream stated where SIE lets that through, else `inference_error`.

@@ -49,9 +49,9 @@ impl<'c> Client<'c> {
         log: &'c mut Exchange,
         head: RequestHead,
         surface: Option<Surface>,
-        draining: bool,
+        retired: bool,
     ) -> Self {
-        let keep_alive = head.keep_alive && !draining;
+        let keep_alive = head.keep_alive && !retired;
         let is_head = head.method == spillway_filters::wire::request::Method::Head;
         let whole_at = log.started;
         Self { connection, log, head: Some(head), surface, keep_alive, is_head, whole_at }
@@ -160,10 +160,10 @@ impl<'c> Client<'c> {
 
     /// The engine's answer, from its first byte to its last. The one exit on the hot path.
     pub(crate) fn relay(self, house: &'c House, answer: Answer, held: Held) -> impl Future<Output = Served> + 'c {
-        let Client { connection, log, keep_alive, .. } = self;
+        let Client { connection, log, surface, keep_alive, .. } = self;
         log.served(Side::Local);
         log.status = answer.head.status;
-        relay::local(house, connection, log, answer, held, keep_alive)
+        relay::local(house, connection, log, answer, held, (surface, keep_alive))
     }
 
     /// An upstream's answer.

@@ -1,5 +1,7 @@
 //! How does an accepted answer reach the caller? Head and first bytes in one write, then piece by piece, each flushed as it comes.
 
+mod broken;
+
 use crate::client::Served;
 use crate::connection::{Connection, Ended};
 use crate::held::Held;
@@ -9,7 +11,9 @@ use crate::stream_io;
 use crate::telemetry::Exchange;
 use pingora_core::protocols::Stream;
 use spillway_filters::disclose::{self, Disclosure};
+use spillway_filters::stream_error;
 use spillway_filters::wire::chunk::Framing;
+use spillway_policies::Surface;
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -35,11 +39,12 @@ pub(crate) fn local<'c>(
     log: &'c mut Exchange,
     answer: Answer,
     held: Held,
-    keep_alive: bool,
+    (surface, keep_alive): (Option<Surface>, bool),
 ) -> impl Future<Output = Served> + 'c {
     let Answer { engine, head, mut body, room } = answer;
     let mut framing = head.framing;
     let rechunked = framing.until_close();
+    let teller = broken::teller(surface, &head, &connection.answer_head);
     if rechunked {
         // Towards the caller the end is said, so that a cut answer cannot be taken for a whole one.
         disclose::line(&mut connection.answer_head, "Transfer-Encoding", "chunked");
@@ -77,7 +82,15 @@ pub(crate) fn local<'c>(
                     log.client_gone();
                     return Served::Close;
                 }
-                Err(Stopped::Engine) => return cut(log),
+                Err(Stopped::Malformed) => return cut(log),
+                Err(Stopped::Engine { silent }) => {
+                    log.truncated();
+                    let Some(surface) = teller else { return Served::Close };
+                    let Some(ending) = broken::ending(surface, framing, silent) else { return Served::Close };
+                    // Whole is what a failed stream of this surface still is.
+                    let keep_alive = keep_alive && stream_error::ends_whole(surface);
+                    return Box::pin(end(connection, ending, keep_alive)).await;
+                }
             }
         }
         drop(room);
@@ -125,10 +138,23 @@ fn cut(log: &mut Exchange) -> Served {
     Served::Close
 }
 
+/// Writes the end of a stream that the engine broke off.
+async fn end(connection: &mut Connection, ending: Vec<u8>, keep_alive: bool) -> Served {
+    let Connection { stream, deadline, .. } = connection;
+    deadline.arm(WRITE_MS);
+    let written = Connection::write(stream, deadline, &ending, b"").await.is_ok();
+    if written && keep_alive { Served::Keep } else { Served::Close }
+}
+
 /// Which side a relay stopped for.
 enum Stopped {
     Client,
-    Engine,
+    /// It broke off, or sent nothing for too long.
+    Engine {
+        silent: bool,
+    },
+    /// What it sent is no body.
+    Malformed,
 }
 
 /// Relays what follows; true when the engine sent more than its answer. No buffer is owned while nothing is pending: bytes pass through the thread's read buffer.
@@ -152,7 +178,11 @@ async fn rest(
                     return match connection.poll_ended(cx) {
                         Poll::Pending => Poll::Pending,
                         Poll::Ready(Ended::Gone) => Poll::Ready(Err(Stopped::Client)),
-                        Poll::Ready(Ended::Late) => Poll::Ready(Err(Stopped::Engine)),
+                        // Where the caller has not taken what there is, it is the slow one.
+                        Poll::Ready(Ended::Late) if pending.written < pending.bytes.len() => {
+                            Poll::Ready(Err(Stopped::Client))
+                        }
+                        Poll::Ready(Ended::Late) => Poll::Ready(Err(Stopped::Engine { silent: true })),
                     };
                 }
             }
@@ -201,7 +231,7 @@ fn step(
     let read = stream_io::poll_read(engine, cx, |_, cx, bytes| pass(connection, framing, pending, cx, bytes));
     match ready!(read) {
         Ok(result) => Poll::Ready(result),
-        Err(_) => Poll::Ready(Err(Stopped::Engine)),
+        Err(_) => Poll::Ready(Err(Stopped::Engine { silent: false })),
     }
 }
 
@@ -215,13 +245,13 @@ fn pass(
 ) -> Result<Step, Stopped> {
     if bytes.is_empty() {
         if !framing.until_close() {
-            return Err(Stopped::Engine);
+            return Err(Stopped::Engine { silent: false });
         }
         pending.closed = true;
         pending.bytes.extend_from_slice(LAST_CHUNK);
         return Ok(Step::Progress);
     }
-    let used = framing.feed(bytes).map_err(|_| Stopped::Engine)?;
+    let used = framing.feed(bytes).map_err(|_| Stopped::Malformed)?;
     if framing.until_close() {
         append_chunk(&mut pending.bytes, bytes);
         pending.flush = true;

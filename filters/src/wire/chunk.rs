@@ -6,7 +6,7 @@ mod state;
 mod trailer;
 
 pub use dechunk::{Dechunk, DechunkError};
-pub use state::ChunkState;
+pub use state::{ChunkState, Owed};
 
 use super::request::RequestFraming;
 

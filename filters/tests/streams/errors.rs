@@ -2,7 +2,7 @@
 
 use super::{BROKEN, events, expected, first, json, read};
 use spillway_filters::prime::Progress;
-use spillway_filters::stream_error::{Position, render};
+use spillway_filters::stream_error::{Position, ends_whole, engine_broke_off, render};
 use spillway_policies::failure::SieCode;
 use spillway_policies::{Cause, Class, Failure, Surface};
 
@@ -105,4 +105,23 @@ fn the_error_that_ends_a_stream_has_the_surfaces_shape() {
     assert_eq!(json(&data(Surface::Generate, &stated, &at)[0].1)["error"]["code"], "RESOURCE_EXHAUSTED");
     let private = Failure { stated: Some(SieCode::ModelNotFound), ..lost };
     assert_eq!(json(&data(Surface::Generate, &private, &at)[0].1)["error"]["code"], "inference_error");
+}
+
+#[test]
+fn a_stream_that_the_engine_breaks_off_ends_its_partial_event_and_says_so_once() {
+    for surface in [Surface::Chat, Surface::Completions, Surface::Responses] {
+        for (silent, code) in [(false, "ENGINE_RESET"), (true, "ENGINE_TIMEOUT")] {
+            let text = String::from_utf8(engine_broke_off(surface, silent)).unwrap();
+            let event = text.strip_prefix("\n\ndata: ").and_then(|rest| rest.strip_suffix("\n\n")).unwrap();
+            let error = &json(event)["error"];
+            assert_eq!((&error["code"], &error["type"]), (&code.into(), &"server_error".into()), "{text}");
+            assert!(!ends_whole(surface) && !text.contains("[DONE]"), "{text}");
+        }
+    }
+    let text = String::from_utf8(engine_broke_off(Surface::Generate, false)).unwrap();
+    let terminal = text.strip_prefix("\n\ndata: ").and_then(|rest| rest.strip_suffix("\n\ndata: [DONE]\n\n")).unwrap();
+    let terminal = json(terminal);
+    assert_eq!((&terminal["done"], &terminal["finish_reason"]), (&true.into(), &"error".into()));
+    assert_eq!(terminal["error"]["code"], "inference_error");
+    assert!(ends_whole(Surface::Generate));
 }

@@ -35,6 +35,15 @@ enum Phase {
     Done,
 }
 
+/// What is missing of a chunk that was begun.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Owed {
+    /// So many bytes of content.
+    pub content: u64,
+    /// And then this framing.
+    pub then: &'static str,
+}
+
 /// One step of [`ChunkState::advance`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Step {
@@ -55,6 +64,19 @@ impl ChunkState {
     #[must_use]
     pub const fn is_done(&self) -> bool {
         matches!(self.phase, Phase::Done)
+    }
+
+    /// What a sender owes before another chunk may follow; none in the middle of a chunk's head and in the trailers, where only the
+    /// sender itself could go on.
+    #[must_use]
+    pub const fn owed(&self) -> Option<Owed> {
+        match self.phase {
+            Phase::Size if self.digits == 0 => Some(Owed { content: 0, then: "" }),
+            Phase::Content => Some(Owed { content: self.size, then: "\r\n" }),
+            Phase::ContentCr => Some(Owed { content: 0, then: "\r\n" }),
+            Phase::ContentLf => Some(Owed { content: 0, then: "\n" }),
+            Phase::Size | Phase::Extension(_) | Phase::SizeLf | Phase::Trailer | Phase::Done => None,
+        }
     }
 
     /// What is left of the chunk whose head has been read; 0 outside content.
