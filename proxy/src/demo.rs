@@ -18,6 +18,7 @@ mod tally;
 mod upstream;
 
 use crate::config::{self, Config};
+use crate::handover::Inherited;
 use crate::run::{self, Running};
 use engine::Engine;
 use std::io::{IsTerminal as _, Write as _};
@@ -109,7 +110,7 @@ impl Stage {
         let places = Places { engine: address(&self.engine)?, upstream: address(&self.upstream)?, ..Places::default() };
         let tokio_listener = |listener| tokio::net::TcpListener::from_std(listener).map_err(|error| error.to_string());
         let (engine_listener, upstream_listener) = (tokio_listener(self.engine)?, tokio_listener(self.upstream)?);
-        let running = run::start(&self.config).map_err(|error| error.to_string())?;
+        let running = run::start(&self.config, &mut Inherited::default()).map_err(|error| error.to_string())?;
         let places = Places { front: running.front_address.clone(), admin: running.admin_address.clone(), ..places };
         let (notes, journal) = journal::open();
         let engine = Arc::new(Engine::new(notes.clone(), self.configuration));

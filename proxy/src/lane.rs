@@ -7,7 +7,6 @@ use crate::connection::{Connection, Ended};
 use crate::full_lane::FullLane;
 use crate::house::House;
 use crate::intake::Rejection;
-use crate::telemetry::Exchange;
 use crate::{exchange, tunnel};
 use async_trait::async_trait;
 use pingora_core::apps::ServerApp;
@@ -127,20 +126,20 @@ impl Lane {
     async fn exchange(&self, connection: &mut Connection, head: RequestHead) -> Served {
         let inside = self.house.enter();
         let surface = surface(&connection.inbox, head.method, &head.path);
-        let mut log = Exchange::new(surface);
-        let client = Client::new(connection, &mut log, head, surface, self.house.is_draining());
+        let mut open = self.house.access.open(surface);
+        let client = Client::new(connection, &mut open.log, head, surface, self.house.is_retired());
         let served = exchange::serve(&self.house, client).await;
-        self.house.access.record(&log);
+        open.close();
         drop(inside);
         served
     }
 
     async fn tunnel(&self, connection: &mut Connection, head: RequestHead) -> Served {
         let inside = self.house.enter();
-        let mut log = Exchange::new(None);
-        let client = Client::new(connection, &mut log, head, None, false);
+        let mut open = self.house.access.open(None);
+        let client = Client::new(connection, &mut open.log, head, None, false);
         let served = tunnel::serve(&self.house, client).await;
-        self.house.access.record(&log);
+        open.close();
         drop(inside);
         served
     }
@@ -152,10 +151,10 @@ impl Lane {
             RejectKind::HeadTimeout => ErrorAnswer::too_slow(reject.kind.message()),
             kind => ErrorAnswer::framing(kind.status(), kind.message()),
         };
-        let mut log = Exchange::new(surface);
-        let client = Client::headless(connection, &mut log, surface);
+        let mut open = self.house.access.open(surface);
+        let client = Client::headless(connection, &mut open.log, surface);
         let served = client.reject(Rejection::Answer { answer, close: true }).await;
-        self.house.access.record(&log);
+        open.close();
         served
     }
 }

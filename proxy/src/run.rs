@@ -2,6 +2,7 @@
 
 use crate::admin::Admin;
 use crate::config::{Address, Config, ListenTls};
+use crate::handover::{Inherited, Listening};
 use crate::house::House;
 use crate::lane::Lane;
 use crate::shim;
@@ -17,7 +18,7 @@ use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use spillway_policies::Upstream;
 use std::net::SocketAddr;
-use std::os::fd::IntoRawFd as _;
+use std::os::fd::{IntoRawFd as _, RawFd};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 use std::sync::Arc;
@@ -43,12 +44,17 @@ pub enum StartError {
     Tls(String),
 }
 
+/// How long a process that has handed over keeps idle connections: callers who are at it learn with their next answer to come back on
+/// another one, and none finds its connection closed just as it writes.
+const FAREWELL: Duration = Duration::from_secs(1);
+
 /// A serving sidecar.
 pub struct Running {
     house: Arc<House>,
-    front: JoinHandle<()>,
+    front: Option<JoinHandle<()>>,
     front_stop: watch::Sender<bool>,
     admin_stop: watch::Sender<bool>,
+    sockets: Vec<Listening>,
     /// Where callers connect.
     pub front_address: String,
     /// Where the admin listener is.
@@ -64,39 +70,65 @@ pub fn workers(config: &Config) -> usize {
     }
 }
 
-/// Binds every listener and starts serving on the current runtime.
+/// Binds every listener that was not inherited and starts serving on the current runtime.
 ///
 /// # Errors
 /// An address is taken or a TLS file is unusable; nothing serves then.
-pub fn start(config: &Config) -> Result<Running, StartError> {
+pub fn start(config: &Config, inherited: &mut Inherited) -> Result<Running, StartError> {
     for upstream in &config.upstreams {
         check_upstream_tls(upstream)?;
     }
     let house = House::new(config, workers(config));
     let tls = config.listen.tls.as_ref().map(tls_settings).transpose()?;
-    let front = Bound::bind(&config.listen.address, "listen.address")?;
-    let admin = Bound::bind(&config.admin, "admin.address")?;
-    let (front_address, admin_address) = (front.address.clone(), admin.address.clone());
+    let front = Bound::bind(&config.listen.address, "listen.address", inherited)?;
+    let admin = Bound::bind(&config.admin, "admin.address", inherited)?;
+    let (front_address, admin_address) = (front.listening.bound.clone(), admin.listening.bound.clone());
+    let sockets = vec![front.listening.clone(), admin.listening.clone()];
     let (front_stop, front_watch) = watch::channel(false);
     let (admin_stop, admin_watch) = watch::channel(false);
-    let front = front.serve("front", Lane::new(house.clone()), tls, front_watch);
+    let front = Some(front.serve("front", Lane::new(house.clone()), tls, front_watch));
     admin.serve("admin", HttpServer::new_app(Admin::new(house.clone())), None, admin_watch);
     let ticking = house.clone();
     tokio::spawn(house.clock.clone().run(move |tick| ticking.each_tick(tick)));
     shim::start(&house);
-    Ok(Running { house, front, front_stop, admin_stop, front_address, admin_address })
+    Ok(Running { house, front, front_stop, admin_stop, sockets, front_address, admin_address })
 }
 
 impl Running {
-    /// Readiness off, then no new connections and no keep-alive; exchanges in flight finish, up to `max`.
-    ///
-    /// Returns how many exchanges were cut.
-    pub async fn drain(self, lame_duck: Duration, max: Duration) -> usize {
+    /// The listening sockets, for a successor. They stay open until this process drains or leaves.
+    #[must_use]
+    pub fn sockets(&self) -> &[Listening] {
+        &self.sockets
+    }
+
+    /// Readiness off, and every answer ends its connection; then no new connections and no idle ones; exchanges in flight finish, up to
+    /// `max`.
+    pub async fn drain(&mut self, lame_duck: Duration, max: Duration) {
         self.house.retire();
         tokio::time::sleep(lame_duck).await;
+        self.stop_accepting().await;
+        self.finish(max).await;
+    }
+
+    /// Another process has the listening sockets and answers on them, admin pages included; what this one has begun it finishes, up to
+    /// `max`.
+    pub async fn leave(&mut self, max: Duration) {
+        self.house.retire();
         // A send fails only when the listener is gone already.
+        let _ = self.admin_stop.send(true);
+        self.stop_accepting().await;
+        tokio::time::sleep(FAREWELL).await;
+        self.finish(max).await;
+    }
+
+    async fn stop_accepting(&mut self) {
         let _ = self.front_stop.send(true);
-        let _ = self.front.await;
+        if let Some(front) = self.front.take() {
+            let _ = front.await;
+        }
+    }
+
+    async fn finish(&self, max: Duration) {
         self.house.drain();
         let finished = async {
             let mut look = tokio::time::interval(Duration::from_millis(10));
@@ -105,42 +137,37 @@ impl Running {
             }
         };
         let _ = tokio::time::timeout(max, finished).await;
-        let cut = self.house.in_flight();
         let _ = self.admin_stop.send(true);
+    }
+
+    /// Exchanges that are still in flight.
+    #[must_use]
+    pub fn in_flight(&self) -> usize {
+        self.house.in_flight()
+    }
+
+    /// Writes the access lines that wait. The last thing to do, when no task is left that could add one.
+    pub fn flush(&self) {
         self.house.access.flush_now();
-        cut
     }
 }
 
 /// A bound socket that pingora will serve: bound here, so that a taken address is an error and not a panic.
 struct Bound {
-    address: String,
+    listening: Listening,
     unix: bool,
-    fds: Fds,
 }
 
 impl Bound {
-    fn bind(address: &Address, key: &'static str) -> Result<Self, StartError> {
-        let failed = |reason| StartError::Bind { address: address.to_string(), key, reason };
-        let mut fds = Fds::new();
-        let (address, unix) = match address {
-            Address::Tcp(text) => {
-                let listener = std::net::TcpListener::bind(text).map_err(failed)?;
-                listener.set_nonblocking(true).map_err(failed)?;
-                let bound: SocketAddr = listener.local_addr().map_err(failed)?;
-                fds.add(bound.to_string(), listener.into_raw_fd());
-                (bound.to_string(), false)
-            }
-            Address::Unix(path) => {
-                remove_stale(path).map_err(failed)?;
-                let listener = UnixListener::bind(path).map_err(failed)?;
-                listener.set_nonblocking(true).map_err(failed)?;
-                let name = path.to_string_lossy().into_owned();
-                fds.add(name.clone(), listener.into_raw_fd());
-                (name, true)
-            }
-        };
-        Ok(Self { address, unix, fds })
+    fn bind(address: &Address, key: &'static str, inherited: &mut Inherited) -> Result<Self, StartError> {
+        let asked = address.to_string();
+        let unix = matches!(address, Address::Unix(_));
+        if let Some(listening) = inherited.take(key, &asked) {
+            return Ok(Self { listening, unix });
+        }
+        let (bound, socket) =
+            open(address).map_err(|reason| StartError::Bind { address: asked.clone(), key, reason })?;
+        Ok(Self { listening: Listening::new(key, asked, bound, socket), unix })
     }
 
     fn serve<A>(self, name: &str, app: A, tls: Option<TlsSettings>, stop: watch::Receiver<bool>) -> JoinHandle<()>
@@ -148,15 +175,36 @@ impl Bound {
         A: ServerApp + Send + Sync + 'static,
     {
         let mut service = Service::new(name.to_owned(), app);
-        let listener = if self.unix { ListenerConfig::uds(&self.address) } else { ListenerConfig::tcp(&self.address) };
+        let Listening { bound, socket, .. } = self.listening;
+        let listener = if self.unix { ListenerConfig::uds(&bound) } else { ListenerConfig::tcp(&bound) };
         // The lane reads through a buffer of its worker: a second one per connection would only cost memory.
         let listener = listener.l4_buffer(L4BufferSettings::unbuffered());
         service.add_listener(match tls {
             Some(tls) => listener.tls(tls),
             None => listener,
         });
-        let fds = Arc::new(Mutex::new(self.fds));
+        let mut fds = Fds::new();
+        fds.add(bound, socket);
+        let fds = Arc::new(Mutex::new(fds));
         tokio::spawn(async move { service.start_service(Some(fds), stop, 1).await })
+    }
+}
+
+/// Binds a new listening socket: where callers find it, and its number.
+fn open(address: &Address) -> std::io::Result<(String, RawFd)> {
+    match address {
+        Address::Tcp(text) => {
+            let listener = std::net::TcpListener::bind(text)?;
+            listener.set_nonblocking(true)?;
+            let bound: SocketAddr = listener.local_addr()?;
+            Ok((bound.to_string(), listener.into_raw_fd()))
+        }
+        Address::Unix(path) => {
+            remove_stale(path)?;
+            let listener = UnixListener::bind(path)?;
+            listener.set_nonblocking(true)?;
+            Ok((path.to_string_lossy().into_owned(), listener.into_raw_fd()))
+        }
     }
 }
 
@@ -171,7 +219,7 @@ fn remove_stale(path: &Path) -> std::io::Result<()> {
 }
 
 /// Connecting to a file of another kind is refused too, and that file is the operator's.
-fn is_socket(path: &Path) -> bool {
+pub(crate) fn is_socket(path: &Path) -> bool {
     use std::os::unix::fs::FileTypeExt as _;
     std::fs::symlink_metadata(path).is_ok_and(|metadata| metadata.file_type().is_socket())
 }

@@ -5,6 +5,7 @@ use serde::Serialize;
 use spillway_policies::verdict::Why;
 use spillway_policies::{Cause, Failure, Surface, Trigger};
 use std::io::Write as _;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
@@ -100,6 +101,11 @@ impl Exchange {
         self.cause = Some(cause);
     }
 
+    /// The process ended in the middle.
+    const fn cut_off(&mut self) {
+        self.ended = Some("cut_off");
+    }
+
     fn wanted(&self, access: AccessLog) -> bool {
         match access {
             AccessLog::All => true,
@@ -175,13 +181,24 @@ impl Line<'_> {
 pub(crate) struct Access {
     wanted: AccessLog,
     text: bool,
-    waiting: Mutex<Vec<u8>>,
+    waiting: Arc<Waiting>,
+}
+
+/// Access lines that are not written yet.
+#[derive(Default)]
+struct Waiting {
+    lines: Mutex<Vec<u8>>,
     dropped: AtomicU64,
 }
 
 impl Access {
     pub(crate) fn new(wanted: AccessLog, format: LogFormat) -> Self {
-        Self { wanted, text: is_text(format), waiting: Mutex::default(), dropped: AtomicU64::new(0) }
+        Self { wanted, text: is_text(format), waiting: Arc::default() }
+    }
+
+    /// An exchange that is recorded when it is over, also when its task is ended with the process.
+    pub(crate) fn open(&self, surface: Option<Surface>) -> Open<'_> {
+        Open { access: self, log: Exchange::new(surface), over: false }
     }
 
     /// Records one exchange.
@@ -212,7 +229,7 @@ impl Access {
             upstream_ms: exchange.upstream_ms,
             total_us: u64::try_from(exchange.started.elapsed().as_micros()).unwrap_or(u64::MAX),
         };
-        let mut waiting = self.waiting.lock();
+        let mut waiting = self.waiting.lines.lock();
         let full = waiting.len() >= MOST_WAITING;
         let written = !full
             && if self.text {
@@ -221,7 +238,7 @@ impl Access {
                 serde_json::to_writer(&mut *waiting, &line).is_ok()
             };
         if !written {
-            self.dropped.fetch_add(1, Ordering::Relaxed);
+            self.waiting.dropped.fetch_add(1, Ordering::Relaxed);
             return;
         }
         waiting.push(b'\n');
@@ -229,26 +246,53 @@ impl Access {
 
     /// Writes what waits. Off the workers: stderr may block.
     pub(crate) fn flush(&self) {
-        let lines = std::mem::take(&mut *self.waiting.lock());
-        if lines.is_empty() {
+        if self.waiting.lines.lock().is_empty() {
             return;
         }
-        let dropped = self.dropped.swap(0, Ordering::Relaxed);
-        tokio::task::spawn_blocking(move || write_out(&lines, dropped));
+        // The lines are taken by the task: one that the end of the process overtakes leaves them for `flush_now`.
+        let waiting = self.waiting.clone();
+        tokio::task::spawn_blocking(move || waiting.write_out());
     }
 
     /// Writes what waits before the process ends.
     pub(crate) fn flush_now(&self) {
-        write_out(&std::mem::take(&mut *self.waiting.lock()), self.dropped.swap(0, Ordering::Relaxed));
+        self.waiting.write_out();
     }
 }
 
-fn write_out(lines: &[u8], dropped: u64) {
-    let mut stderr = std::io::stderr().lock();
-    // A closed stderr is no reason to stop serving.
-    let _ = stderr.write_all(lines);
-    if dropped > 0 {
-        let _ = writeln!(stderr, "{{\"event\":\"access_lines_dropped\",\"count\":{dropped}}}");
+/// An exchange under way.
+pub(crate) struct Open<'a> {
+    access: &'a Access,
+    pub(crate) log: Exchange,
+    over: bool,
+}
+
+impl Open<'_> {
+    /// It came to its own end.
+    pub(crate) fn close(mut self) {
+        self.over = true;
+    }
+}
+
+impl Drop for Open<'_> {
+    fn drop(&mut self) {
+        if !self.over {
+            self.log.cut_off();
+        }
+        self.access.record(&self.log);
+    }
+}
+
+impl Waiting {
+    fn write_out(&self) {
+        let lines = std::mem::take(&mut *self.lines.lock());
+        let dropped = self.dropped.swap(0, Ordering::Relaxed);
+        let mut stderr = std::io::stderr().lock();
+        // A closed stderr is no reason to stop serving.
+        let _ = stderr.write_all(&lines);
+        if dropped > 0 {
+            let _ = writeln!(stderr, "{{\"event\":\"access_lines_dropped\",\"count\":{dropped}}}");
+        }
     }
 }
 
