@@ -23,6 +23,8 @@ pub struct Case {
     pub name: &'static str,
     /// The rule as a sentence.
     pub clause: &'static str,
+    /// The rows of the fault catalogue that it proves; most have none.
+    pub faults: &'static [&'static str],
     /// The proof.
     pub run: fn(Bench) -> Running,
 }

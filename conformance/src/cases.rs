@@ -11,6 +11,7 @@ mod bad_json_400;
 mod bad_remote_header_400;
 mod body_over_limit_413;
 mod bridged_request_wakes_local;
+mod broken_engine_stream_says_so;
 mod caller_cannot_spoof_disclosure;
 mod client_error_is_never_retried;
 mod client_leaves_cancels_both_legs;
@@ -19,6 +20,7 @@ mod cold_start_hands_back;
 mod connect_refused_is_provisioning;
 mod dripped_head_408;
 mod early_refusal_is_heard;
+mod engine_comes_and_goes;
 mod engine_refusal_shapes;
 mod events_flushed_at_once;
 mod every_surface_reaches_its_upstream;
@@ -26,17 +28,24 @@ mod expect_continue;
 mod explicit_profile_is_honoured;
 mod extra_bytes_poison_nobody;
 mod extract_is_bridged;
+mod failing_load_is_nobodys_problem;
 mod first_byte_budget_bounds_both_legs;
+mod flapping_engine_is_asked_each_time;
 mod forbid_is_never_bridged;
+mod half_written_body_is_not_sent_again;
+mod hanging_connect_is_decided_in_time;
 mod head_request_has_no_body;
 mod held_bytes_budget_503;
 mod held_calls_are_bridged_instead;
+mod hot_restart_loses_nothing;
 mod http10_client_served_locally;
 mod in_stream_error_after_first_byte;
 mod inputs_travel_in_batches;
 mod interim_answers_are_skipped;
 mod invalid_upstream_answer_restores;
+mod keepalive_race_runs_once;
 mod keepalive_reuse_and_stale_engine_connection;
+mod lame_duck_still_serves;
 mod model_not_found_passes_through;
 mod models_list_has_routing;
 mod models_list_is_complete;
@@ -54,12 +63,15 @@ mod readyz_livez;
 mod redirect_is_refused;
 mod remote_only_never_touches_local;
 mod secret_never_appears;
+mod sigkill_leaves_nothing_stale;
 mod sigterm_drains;
 mod state_feed_refuses_before_asking;
 mod state_feed_spares_engines_that_hold_calls;
+mod stray_signals_end_nothing;
 mod stream_primes_on_content;
 mod strict_output_is_verified;
 mod switch_off;
+mod term_after_the_engine_is_gone;
 mod trigger_list_is_obeyed;
 mod unix_sockets;
 mod unknown_fields_are_rejected_alike;
@@ -79,6 +91,7 @@ pub const ALL: &[Case] = &[
     bad_remote_header_400::CASE,
     body_over_limit_413::CASE,
     bridged_request_wakes_local::CASE,
+    broken_engine_stream_says_so::CASE,
     caller_cannot_spoof_disclosure::CASE,
     client_error_is_never_retried::CASE,
     client_leaves_cancels_both_legs::CASE,
@@ -87,6 +100,7 @@ pub const ALL: &[Case] = &[
     connect_refused_is_provisioning::CASE,
     dripped_head_408::CASE,
     early_refusal_is_heard::CASE,
+    engine_comes_and_goes::CASE,
     engine_refusal_shapes::CASE,
     events_flushed_at_once::CASE,
     every_surface_reaches_its_upstream::CASE,
@@ -94,17 +108,24 @@ pub const ALL: &[Case] = &[
     explicit_profile_is_honoured::CASE,
     extra_bytes_poison_nobody::CASE,
     extract_is_bridged::CASE,
+    failing_load_is_nobodys_problem::CASE,
     first_byte_budget_bounds_both_legs::CASE,
+    flapping_engine_is_asked_each_time::CASE,
     forbid_is_never_bridged::CASE,
+    half_written_body_is_not_sent_again::CASE,
+    hanging_connect_is_decided_in_time::CASE,
     head_request_has_no_body::CASE,
     held_bytes_budget_503::CASE,
     held_calls_are_bridged_instead::CASE,
+    hot_restart_loses_nothing::CASE,
     http10_client_served_locally::CASE,
     in_stream_error_after_first_byte::CASE,
     inputs_travel_in_batches::CASE,
     interim_answers_are_skipped::CASE,
     invalid_upstream_answer_restores::CASE,
+    keepalive_race_runs_once::CASE,
     keepalive_reuse_and_stale_engine_connection::CASE,
+    lame_duck_still_serves::CASE,
     model_not_found_passes_through::CASE,
     models_list_has_routing::CASE,
     models_list_is_complete::CASE,
@@ -122,12 +143,15 @@ pub const ALL: &[Case] = &[
     redirect_is_refused::CASE,
     remote_only_never_touches_local::CASE,
     secret_never_appears::CASE,
+    sigkill_leaves_nothing_stale::CASE,
     sigterm_drains::CASE,
     state_feed_refuses_before_asking::CASE,
     state_feed_spares_engines_that_hold_calls::CASE,
+    stray_signals_end_nothing::CASE,
     stream_primes_on_content::CASE,
     strict_output_is_verified::CASE,
     switch_off::CASE,
+    term_after_the_engine_is_gone::CASE,
     trigger_list_is_obeyed::CASE,
     unix_sockets::CASE,
     unknown_fields_are_rejected_alike::CASE,
@@ -141,9 +165,22 @@ pub const ALL: &[Case] = &[
 mod tests {
     use super::ALL;
 
+    /// The rows of the fault catalogue that must have a case: the engine, and the life of the process.
+    const FAULTS: &[&str] =
+        &["L5", "L6", "L7", "L8", "L9", "L10", "L19", "L20", "L22", "X4", "X5", "X6", "X7", "X8", "X9"];
+
     #[test]
     fn names_are_sorted_and_every_rule_is_a_sentence() {
         assert!(ALL.windows(2).all(|pair| pair[0].name < pair[1].name));
         assert!(ALL.iter().all(|case| case.clause.len() > 40));
+    }
+
+    #[test]
+    fn every_fault_row_has_a_case_and_no_case_claims_another() {
+        let claimed: Vec<&str> = ALL.iter().flat_map(|case| case.faults).copied().collect();
+        for row in FAULTS {
+            assert!(claimed.contains(row), "no case proves {row}");
+        }
+        assert!(claimed.iter().all(|row| FAULTS.contains(row)), "{claimed:?}");
     }
 }

@@ -14,7 +14,7 @@ Usage:
   spillway-conformance list
   spillway-conformance run --bin PATH [--suite cases|bridge|vectors] [--filter TEXT] [-o json]
 
-  list            every case with the rule it proves
+  list            every case with the rule it proves, and the rows of the fault catalogue
   run             runs the suites against the binary; exit code 1 when a case fails
     --bin PATH    the sidecar under test, started with `run -c FILE`
     --suite NAME  one suite only: cases, bridge (recorded decisions) or vectors (raw HTTP/1.1 requests)
@@ -35,7 +35,10 @@ fn main() -> ExitCode {
     match words.first().map(String::as_str) {
         Some("list") => {
             let width = cases::ALL.iter().map(|case| case.name.len()).max().unwrap_or(0);
-            let lines = cases::ALL.iter().map(|case| format!("{:<width$}  {}\n", case.name, case.clause));
+            let lines = cases::ALL.iter().map(|case| {
+                let rows = if case.faults.is_empty() { String::new() } else { format!(" [{}]", case.faults.join(" ")) };
+                format!("{:<width$}  {}{rows}\n", case.name, case.clause)
+            });
             say(&lines.collect::<String>());
             ExitCode::SUCCESS
         }

@@ -1,5 +1,6 @@
 //! What does a case play on: a scripted engine, a scripted upstream, the sidecar between them and callers in front?
 
+pub mod aftermath;
 pub mod client;
 pub mod engine;
 pub mod gate;
@@ -25,8 +26,8 @@ use client::{Client, Received, Request};
 use pipe::Address;
 use scripted::Scripted;
 use setup::{Places, Setup};
-use sidecar::Sidecar;
-use tokio::net::TcpSocket;
+use sidecar::{Launch, Sidecar};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 
 use crate::expect::Verdict;
 
@@ -45,6 +46,7 @@ pub struct Stage {
     pub upstream: Scripted,
     /// The process under test.
     pub sidecar: Sidecar,
+    launch: Launch,
     _room: Room,
 }
 
@@ -66,19 +68,22 @@ impl Bench {
         }
         engine.on_path("/v1/models", script::Answer::json(200, r#"{"models":[]}"#));
         let upstream = Scripted::tcp().await?;
-        let sidecar = self.sidecar(&setup, &room, &engine, &upstream).await?;
-        Ok(Stage { engine, upstream, sidecar, _room: room })
+        let launch = self.launch(&setup, &room, &engine, &upstream)?;
+        let sidecar = Sidecar::start(&launch).await?;
+        Ok(Stage { engine, upstream, sidecar, launch, _room: room })
     }
 
-    async fn sidecar(&self, setup: &Setup, room: &Room, engine: &Scripted, upstream: &Scripted) -> Verdict<Sidecar> {
+    fn launch(&self, setup: &Setup, room: &Room, engine: &Scripted, upstream: &Scripted) -> Verdict<Launch> {
         // Port 0: the sidecar takes a free one and says which.
         let any = Address::Tcp(SocketAddr::from(([127, 0, 0, 1], 0)));
-        let front = if setup.unix { Address::Unix(room.path.join("front.sock")) } else { any.clone() };
+        let at = |name: &str| if setup.unix { Address::Unix(room.path.join(name)) } else { any.clone() };
+        let (front, admin) = (at("front.sock"), at("admin.sock"));
         let engine = setup.engine_at.as_ref().unwrap_or_else(|| engine.address()).clone();
-        let places = Places { front, admin: any, engine, upstream: upstream.address().clone() };
+        let places = Places { front, admin, engine, upstream: upstream.address().clone() };
         let config = room.path.join("spillway.toml");
         std::fs::write(&config, setup.render(&places))?;
-        Sidecar::start(&self.bin, &config, &setup.env, &places.front).await
+        let Places { front, admin, .. } = places;
+        Ok(Launch { bin: self.bin.clone(), config, env: setup.env.clone(), front, admin })
     }
 }
 
@@ -94,9 +99,35 @@ impl Stage {
     /// One request on its own connection.
     ///
     /// # Errors
-    /// A finding when no answer comes.
+    /// A finding when no answer comes, or one with a key of the sidecar in it.
     pub async fn ask(&self, request: &Request) -> Verdict<Received> {
-        self.client().await?.ask(request).await
+        let answer = self.client().await?.ask(request).await?;
+        aftermath::keeps_keys(&answer)?;
+        Ok(answer)
+    }
+
+    /// Starts the sidecar once more with the same configuration, in place of one that has ended, at the addresses where that one was.
+    ///
+    /// # Errors
+    /// A finding when it does not become ready.
+    pub async fn restart(&mut self) -> Verdict {
+        let text = std::fs::read_to_string(&self.launch.config)?;
+        let listen = |table: &str, address: &Address| format!("[{table}]\naddress = \"{}\"", address.listen());
+        let (front, admin) = (self.sidecar.front().clone(), self.sidecar.admin().clone());
+        let text = text.replace(&listen("listen", &self.launch.front), &listen("listen", &front));
+        let text = text.replace(&listen("admin", &self.launch.admin), &listen("admin", &admin));
+        std::fs::write(&self.launch.config, text)?;
+        (self.launch.front, self.launch.admin) = (front, admin);
+        self.sidecar = Sidecar::start(&self.launch).await?;
+        Ok(())
+    }
+
+    /// Starts another sidecar with the same configuration, which waits to take the place of this one.
+    ///
+    /// # Errors
+    /// A finding when the binary cannot be started.
+    pub fn successor(&self) -> Verdict<Sidecar> {
+        Sidecar::spawn(&self.launch, &["--upgrade"])
     }
 }
 
@@ -119,6 +150,35 @@ impl Nowhere {
     }
 
     /// Where nobody listens.
+    pub fn address(&self) -> &Address {
+        &self.address
+    }
+}
+
+/// A loopback address at which connecting hangs: the queue of its listener is full, and nobody accepts.
+#[derive(Debug)]
+pub struct Deaf {
+    address: Address,
+    _listener: TcpListener,
+    _waiting: Vec<TcpStream>,
+}
+
+impl Deaf {
+    /// Fills the queue of a listener that never accepts.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub async fn new() -> Verdict<Self> {
+        let socket = TcpSocket::new_v4()?;
+        socket.bind(SocketAddr::from(([127, 0, 0, 1], 0)))?;
+        let listener = socket.listen(0)?;
+        let address = listener.local_addr()?;
+        // A queue of length 0 takes one connection, and drops every further attempt without a word.
+        let waiting = vec![TcpStream::connect(address).await?];
+        Ok(Self { address: Address::Tcp(address), _listener: listener, _waiting: waiting })
+    }
+
+    /// Where nobody listens to those who call.
     pub fn address(&self) -> &Address {
         &self.address
     }

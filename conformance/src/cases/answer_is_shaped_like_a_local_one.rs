@@ -14,6 +14,7 @@ use crate::stage::{Bench, Stage, engine};
 pub(super) const CASE: Case = Case {
     name: "answer_is_shaped_like_a_local_one",
     clause: "the caller's model name, our own ids, private reasoning and its logprobs removed, no header or foreign member of the upstream's",
+    faults: &[],
     run: |bench| Box::pin(run(bench)),
 };
 

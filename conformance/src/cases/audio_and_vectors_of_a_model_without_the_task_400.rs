@@ -12,6 +12,7 @@ use crate::stage::{Bench, Stage, upstream};
 pub(super) const CASE: Case = Case {
     name: "audio_and_vectors_of_a_model_without_the_task_400",
     clause: "a remote_only model that does not declare a surface's task: 400 in the surface's own shape with param model, and nobody is asked; audio and embeddings call it invalid_request",
+    faults: &[],
     run: |bench| Box::pin(run(bench)),
 };
 

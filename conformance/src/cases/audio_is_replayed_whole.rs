@@ -11,6 +11,7 @@ use crate::stage::{Bench, Stage};
 pub(super) const CASE: Case = Case {
     name: "audio_is_replayed_whole",
     clause: "a bridged transcription is the caller's form with the model renamed, byte for byte; JSON, text and subtitles come back",
+    faults: &[],
     run: |bench| Box::pin(run(bench)),
 };
 

@@ -15,6 +15,7 @@ use crate::stage::{Bench, Stage, engine, upstream};
 pub(super) const CASE: Case = Case {
     name: "audio_refusal_is_read_from_model_state",
     clause: "a transcription's 502 or 503 transport_failure takes its trigger from GET /v1/models/{m}, asked once; what stays unclear is an answer",
+    faults: &[],
     run: |bench| Box::pin(run(bench)),
 };
 

@@ -11,6 +11,7 @@ use crate::stage::{Bench, Stage, engine, upstream};
 pub(super) const CASE: Case = Case {
     name: "bad_json_400",
     clause: "a hybrid or remote request is one well-formed value, with model and stream of their types; a missing, empty or non-string model is 400",
+    faults: &[],
     run: |bench| Box::pin(run(bench)),
 };
 

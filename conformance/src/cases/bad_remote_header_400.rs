@@ -11,6 +11,7 @@ use crate::stage::{Bench, Stage, engine, upstream};
 pub(super) const CASE: Case = Case {
     name: "bad_remote_header_400",
     clause: "X-SIE-Remote is absent or exactly `forbid`: another value, a second one, another spelling or a nomination in Connection is 400",
+    faults: &[],
     run: |bench| Box::pin(run(bench)),
 };
 

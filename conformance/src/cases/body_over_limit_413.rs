@@ -11,6 +11,7 @@ use crate::stage::{Bench, Stage, engine};
 pub(super) const CASE: Case = Case {
     name: "body_over_limit_413",
     clause: "a body over max_body_bytes is 413 and reaches nobody, unless the model is local only: then it streams through unheld",
+    faults: &[],
     run: |bench| Box::pin(run(bench)),
 };
 

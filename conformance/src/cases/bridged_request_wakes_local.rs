@@ -14,6 +14,7 @@ use crate::stage::{Bench, Stage, upstream};
 pub(super) const CASE: Case = Case {
     name: "bridged_request_wakes_local",
     clause: "as soon as a trigger that is on has matched, before breaker and cap are asked, local is woken, one load at a time per model",
+    faults: &[],
     run: |bench| Box::pin(run(bench)),
 };
 

@@ -13,6 +13,7 @@ use crate::stage::setup::Setup;
 pub(super) const CASE: Case = Case {
     name: "caller_cannot_spoof_disclosure",
     clause: "what a caller, an engine or an upstream sends under the disclosure names is dropped",
+    faults: &[],
     run: |bench| Box::pin(run(bench)),
 };
 

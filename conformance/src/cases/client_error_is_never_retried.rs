@@ -11,6 +11,7 @@ use crate::stage::{Bench, Stage, upstream};
 pub(super) const CASE: Case = Case {
     name: "client_error_is_never_retried",
     clause: "only a certain refusal may bridge: no client error, no 500, no 504, no RESOURCE_EXHAUSTED, no 503 without a known code",
+    faults: &[],
     run: |bench| Box::pin(run(bench)),
 };
 

@@ -14,6 +14,7 @@ use crate::stage::{Bench, Stage, engine, upstream};
 pub(super) const CASE: Case = Case {
     name: "client_leaves_cancels_both_legs",
     clause: "the client leaving at any point cancels both legs and frees every permit",
+    faults: &[],
     run: |bench| Box::pin(run(bench)),
 };
 

@@ -11,6 +11,7 @@ use crate::stage::{Bench, Stage};
 pub(super) const CASE: Case = Case {
     name: "close_delimited_answer",
     clause: "an engine's answer that ends with its connection, HTTP/1.0 too, is relayed whole",
+    faults: &[],
     run: |bench| Box::pin(run(bench)),
 };
 

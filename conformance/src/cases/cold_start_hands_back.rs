@@ -11,6 +11,7 @@ use crate::stage::{Bench, engine, upstream};
 pub(super) const CASE: Case = Case {
     name: "cold_start_hands_back",
     clause: "every request is tried locally first, which is what wakes a SIE engine: remote while it loads, local from then on",
+    faults: &[],
     run: |bench| Box::pin(run(bench)),
 };
 

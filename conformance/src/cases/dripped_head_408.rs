@@ -13,6 +13,7 @@ use crate::stage::{Bench, Stage, engine};
 pub(super) const CASE: Case = Case {
     name: "dripped_head_408",
     clause: "a head that is not whole within head_timeout_s, or a body within body_timeout_s, is 408, dripped or not",
+    faults: &[],
     run: |bench| Box::pin(run(bench)),
 };
 

@@ -12,6 +12,7 @@ use crate::stage::{Bench, Stage, engine, upstream};
 pub(super) const CASE: Case = Case {
     name: "early_refusal_is_heard",
     clause: "an engine may answer before it has read the body: the answer counts, and a refusal bridges with the whole body",
+    faults: &[],
     run: |bench| Box::pin(run(bench)),
 };
 

@@ -11,6 +11,7 @@ use crate::stage::{Bench, Stage, upstream};
 pub(super) const CASE: Case = Case {
     name: "engine_refusal_shapes",
     clause: "the code counts in X-SIE-Error-Code, detail.code, error.code and detail.error.code, in any framing; a number is no code",
+    faults: &[],
     run: |bench| Box::pin(run(bench)),
 };
 

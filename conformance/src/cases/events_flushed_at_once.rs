@@ -12,6 +12,7 @@ use crate::stage::{Bench, Stage, engine};
 pub(super) const CASE: Case = Case {
     name: "events_flushed_at_once",
     clause: "after the first content every event is flushed as it comes, local or remote",
+    faults: &[],
     run: |bench| Box::pin(run(bench)),
 };
 

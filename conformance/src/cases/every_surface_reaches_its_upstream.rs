@@ -13,6 +13,7 @@ use crate::stage::{Bench, Stage, upstream};
 pub(super) const CASE: Case = Case {
     name: "every_surface_reaches_its_upstream",
     clause: "a call goes to a SIE upstream in its own protocol: the path, the model's name there, and nothing in the body that the caller did not say but whether to stream, usage, and positions for ids",
+    faults: &[],
     run: |bench| Box::pin(run(bench)),
 };
 

@@ -10,6 +10,7 @@ use crate::stage::{Bench, engine, upstream};
 pub(super) const CASE: Case = Case {
     name: "expect_continue",
     clause: "Expect: 100-continue is answered with one 100, then the request is served as any other",
+    faults: &[],
     run: |bench| Box::pin(run(bench)),
 };
 

@@ -13,6 +13,7 @@ use crate::stage::{Bench, engine, upstream};
 pub(super) const CASE: Case = Case {
     name: "explicit_profile_is_honoured",
     clause: "model:profile, or a string options.profile, is served as written; a policy applies to the bare name only",
+    faults: &[],
     run: |bench| Box::pin(run(bench)),
 };
 

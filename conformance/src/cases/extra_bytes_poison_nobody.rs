@@ -12,6 +12,7 @@ use crate::stage::{Bench, engine};
 pub(super) const CASE: Case = Case {
     name: "extra_bytes_poison_nobody",
     clause: "bytes beyond an answer are dropped with their connection, which is not used again",
+    faults: &[],
     run: |bench| Box::pin(run(bench)),
 };
 

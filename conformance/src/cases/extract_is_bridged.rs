@@ -15,6 +15,7 @@ use crate::stage::{Bench, Stage, engine};
 pub(super) const CASE: Case = Case {
     name: "extract_is_bridged",
     clause: "extract goes to a SIE upstream whole, JSON or msgpack, but for our profile and the caller's ids; items, ids and item errors come back, one for each input",
+    faults: &[],
     run: |bench| Box::pin(run(bench)),
 };
 

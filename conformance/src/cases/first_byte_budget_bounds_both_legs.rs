@@ -11,6 +11,7 @@ use crate::stage::{Bench, engine};
 pub(super) const CASE: Case = Case {
     name: "first_byte_budget_bounds_both_legs",
     clause: "listen.first_byte_budget_s bounds engine and upstream together: then 504 ENGINE_TIMEOUT, or the restored refusal",
+    faults: &[],
     run: |bench| Box::pin(run(bench)),
 };
 

@@ -12,6 +12,7 @@ use crate::stage::upstream;
 pub(super) const CASE: Case = Case {
     name: "forbid_is_never_bridged",
     clause: "X-SIE-Remote: forbid is never served remotely; on a remote model it is 400 and nothing is sent anywhere",
+    faults: &[],
     run: |bench| Box::pin(run(bench)),
 };
 

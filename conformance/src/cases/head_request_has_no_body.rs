@@ -13,6 +13,7 @@ use crate::stage::setup::Setup;
 pub(super) const CASE: Case = Case {
     name: "head_request_has_no_body",
     clause: "answers to HEAD, 204 and 304 have no body: the next answer on the connection is the next request's",
+    faults: &[],
     run: |bench| Box::pin(run(bench)),
 };
 

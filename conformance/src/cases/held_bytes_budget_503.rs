@@ -14,6 +14,7 @@ use crate::stage::{Bench, Stage, engine, upstream};
 pub(super) const CASE: Case = Case {
     name: "held_bytes_budget_503",
     clause: "held bytes or max_in_flight used up: 503 QUEUE_FULL, Retry-After 1, before the engine sees the request",
+    faults: &[],
     run: |bench| Box::pin(run(bench)),
 };
 

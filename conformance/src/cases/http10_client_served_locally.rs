@@ -10,6 +10,7 @@ use crate::stage::{Bench, engine, upstream};
 pub(super) const CASE: Case = Case {
     name: "http10_client_served_locally",
     clause: "HTTP/1.0 callers are served by the engine, never bridged; a remote-only name is a typed 503 and reaches nobody",
+    faults: &[],
     run: |bench| Box::pin(run(bench)),
 };
 

@@ -14,6 +14,7 @@ use crate::stage::{Bench, Stage, engine};
 pub(super) const CASE: Case = Case {
     name: "in_stream_error_after_first_byte",
     clause: "a begun stream fails once and last: an error object and no [DONE] on OpenAI surfaces, the terminal event and [DONE] on generate",
+    faults: &[],
     run: |bench| Box::pin(run(bench)),
 };
 

@@ -14,6 +14,7 @@ use crate::stage::setup::{Setup, Upstream};
 pub(super) const CASE: Case = Case {
     name: "inputs_travel_in_batches",
     clause: "inputs go in one upstream request per batch of max_batch, each counted against the rate cap; one bad batch fails the call",
+    faults: &[],
     run: |bench| Box::pin(run(bench)),
 };
 

@@ -11,6 +11,7 @@ use crate::stage::{Bench, engine, upstream};
 pub(super) const CASE: Case = Case {
     name: "interim_answers_are_skipped",
     clause: "1xx heads before the engine's answer are not the answer: the final one is relayed, or recognised as a refusal",
+    faults: &[],
     run: |bench| Box::pin(run(bench)),
 };
 

@@ -13,6 +13,7 @@ use crate::stage::{Bench, Stage, engine};
 pub(super) const CASE: Case = Case {
     name: "invalid_upstream_answer_restores",
     clause: "an upstream's answer is bounded and validated whole: an invalid one restores the refusal with INFERENCE_ERROR",
+    faults: &[],
     run: |bench| Box::pin(run(bench)),
 };
 

@@ -10,6 +10,7 @@ use crate::stage::{Bench, Stage, engine};
 pub(super) const CASE: Case = Case {
     name: "keepalive_reuse_and_stale_engine_connection",
     clause: "idle engine connections are reused; one that the engine has closed costs a new connection, and the request runs once",
+    faults: &["L10"],
     run: |bench| Box::pin(run(bench)),
 };
 

@@ -10,6 +10,7 @@ use crate::stage::{Bench, engine, upstream};
 pub(super) const CASE: Case = Case {
     name: "model_not_found_passes_through",
     clause: "model not found is the engine's answer, on a configured model too: never bridged, never rewritten",
+    faults: &[],
     run: |bench| Box::pin(run(bench)),
 };
 

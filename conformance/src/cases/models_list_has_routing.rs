@@ -13,6 +13,7 @@ use crate::stage::{Bench, Stage};
 pub(super) const CASE: Case = Case {
     name: "models_list_has_routing",
     clause: "GET /v1/models and /v1/models/{m}: the engine's entries with routing filled in, remote-backed models added; the configured ones while the engine is down",
+    faults: &[],
     run: |bench| Box::pin(run(bench)),
 };
 

@@ -14,6 +14,7 @@ use crate::stage::{Bench, Nowhere, Stage};
 pub(super) const CASE: Case = Case {
     name: "models_list_is_complete",
     clause: "the engine's entries survive to the digit; remote-backed models and profiles are described in full, for SIE's and OpenAI's clients",
+    faults: &[],
     run: |bench| Box::pin(run(bench)),
 };
 

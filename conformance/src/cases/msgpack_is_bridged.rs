@@ -12,6 +12,7 @@ use crate::stage::{Bench, Stage, engine, upstream};
 pub(super) const CASE: Case = Case {
     name: "msgpack_is_bridged",
     clause: "msgpack bodies are validated, bridged and answered in msgpack; refusals and rejections stay JSON",
+    faults: &[],
     run: |bench| Box::pin(run(bench)),
 };
 

@@ -14,6 +14,7 @@ use crate::stage::{Bench, Stage, upstream};
 pub(super) const CASE: Case = Case {
     name: "native_calls_reach_an_openai_upstream",
     clause: "encode, score, generate and responses are asked of an OpenAI upstream in a translation, and answered in the caller's own protocol",
+    faults: &[],
     run: |bench| Box::pin(run(bench)),
 };
 

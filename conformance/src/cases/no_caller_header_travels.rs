@@ -12,6 +12,7 @@ use crate::stage::{Bench, engine, upstream};
 pub(super) const CASE: Case = Case {
     name: "no_caller_header_travels",
     clause: "to an upstream go only headers that Spillway makes: its own credential, Accept-Encoding: identity, rebuilt framing",
+    faults: &[],
     run: |bench| Box::pin(run(bench)),
 };
 

@@ -11,6 +11,7 @@ use crate::stage::{Bench, Stage, engine, upstream};
 pub(super) const CASE: Case = Case {
     name: "no_fallback_after_first_byte",
     clause: "nothing falls back after the first byte, and nothing is replayed: not to the upstream, not to the engine",
+    faults: &[],
     run: |bench| Box::pin(run(bench)),
 };
 

@@ -2,7 +2,8 @@
 
 use crate::case::Case;
 use crate::expect::{Findings, Verdict, same};
-use crate::stage::sample::{Surface, chat, request};
+use crate::stage::aftermath::{clean, secretive};
+use crate::stage::sample::Surface;
 use crate::stage::script::{Answer, Play};
 use crate::stage::setup::Setup;
 use crate::stage::{Bench, Stage, upstream};
@@ -11,6 +12,7 @@ use crate::stage::{Bench, Stage, upstream};
 pub(super) const CASE: Case = Case {
     name: "nothing_runs_twice",
     clause: "a timeout is 504 ENGINE_TIMEOUT, a reset after the request was written 502 ENGINE_RESET, a malformed answer 502 ENGINE_PROTOCOL: never bridged, never sent again",
+    faults: &["L7", "L8"],
     run: |bench| Box::pin(run(bench)),
 };
 
@@ -31,7 +33,9 @@ fn breakages() -> Vec<(&'static str, Play, u16, &'static str)> {
 }
 
 async fn run(bench: Bench) -> Verdict {
-    let mut setup = Setup::new().engine("timeouts = { connect_ms = 250, first_byte_s = 0.3, idle_s = 300 }");
+    let mut setup = Setup::new()
+        .engine("max_in_flight = 2")
+        .engine("timeouts = { connect_ms = 250, first_byte_s = 0.3, idle_s = 300 }");
     for (name, ..) in breakages() {
         setup = setup.bridged(&format!("org/{name}"), "hosted", ALL_TRIGGERS).local(&format!("near/{name}"));
     }
@@ -47,18 +51,19 @@ async fn run(bench: Bench) -> Verdict {
     findings.verdict()?;
     // The next caller is served as if nothing had been.
     stage.engine.on_model("org/reset", Answer::json(200, "{}"));
-    stage.ask(&chat("org/reset")).await?.is(200)?.local()?;
+    stage.ask(&secretive(Surface::Chat, "org/reset")).await?.is(200)?.local()?;
     // A connection that is reset before the engine reads may have carried the request all the same.
     stage.engine.close_idle();
     stage.engine.reset_connections();
-    stage.ask(&chat("org/reset")).await?.is(502)?.openai_code("ENGINE_RESET")?.local()?;
-    same("connections to the upstream", &stage.upstream.journal().record().connections, &0)
+    stage.ask(&secretive(Surface::Chat, "org/reset")).await?.is(502)?.openai_code("ENGINE_RESET")?.local()?;
+    same("connections to the upstream", &stage.upstream.journal().record().connections, &0)?;
+    clean(stage, 4 * breakages().len() + 2).await
 }
 
 async fn failed_once(stage: &Stage, model: &str, status: u16, code: &str) -> Verdict {
-    let answer = stage.ask(&chat(model)).await?;
+    let answer = stage.ask(&secretive(Surface::Chat, model)).await?;
     answer.is(status)?.openai_code(code)?.local()?.without("Retry-After")?;
-    let answer = stage.ask(&request(Surface::Generate, model)).await?;
+    let answer = stage.ask(&secretive(Surface::Generate, model)).await?;
     answer.is(status)?.native_code(code)?.local()?;
     same("calls to the engine", &stage.engine.journal().heard_of(model).len(), &2)
 }

@@ -15,6 +15,7 @@ use crate::stage::{Bench, Stage};
 pub(super) const CASE: Case = Case {
     name: "onboarded_chat_is_rendered_here",
     clause: "a model whose chat template and tool format are given is rendered here for an upstream with raw completions, and its tool calls are parsed here",
+    faults: &[],
     run: |bench| Box::pin(run(bench)),
 };
 

@@ -12,6 +12,7 @@ use crate::stage::{Bench, Stage};
 pub(super) const CASE: Case = Case {
     name: "original_refusal_restored",
     clause: "a failed attempt restores the refusal: status, head lines, body bytes, Retry-After or its absence",
+    faults: &[],
     run: |bench| Box::pin(run(bench)),
 };
 

@@ -12,6 +12,7 @@ use crate::stage::{Bench, engine, upstream};
 pub(super) const CASE: Case = Case {
     name: "pipelined_requests_answered_in_order",
     clause: "pipelined requests are answered in their order, each by its own answer, local, remote or rejected",
+    faults: &[],
     run: |bench| Box::pin(run(bench)),
 };
 

@@ -15,6 +15,7 @@ use crate::stage::{Bench, Stage};
 pub(super) const CASE: Case = Case {
     name: "private_reasoning_stays_private",
     clause: "reasoning is removed, and its log-probabilities with it, unless the caller asked for it; reasoning that a model marks inside its text is removed where the operator says so",
+    faults: &[],
     run: |bench| Box::pin(run(bench)),
 };
 

@@ -12,6 +12,7 @@ use crate::stage::{Bench, Stage, engine, upstream};
 pub(super) const CASE: Case = Case {
     name: "rate_cap_restores",
     clause: "rate cap reached, concurrency cap reached or breaker open: nothing is sent and the refusal is restored with that cause",
+    faults: &[],
     run: |bench| Box::pin(run(bench)),
 };
 

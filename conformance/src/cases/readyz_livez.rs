@@ -11,6 +11,7 @@ use crate::stage::{Bench, Nowhere};
 pub(super) const CASE: Case = Case {
     name: "readyz_livez",
     clause: "/readyz and /livez on the admin address are 200 whatever the engine does; on the front they are the engine's",
+    faults: &[],
     run: |bench| Box::pin(run(bench)),
 };
 

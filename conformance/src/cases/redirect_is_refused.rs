@@ -11,6 +11,7 @@ use crate::stage::{Bench, engine, upstream};
 pub(super) const CASE: Case = Case {
     name: "redirect_is_refused",
     clause: "redirects are refused: nothing is sent to the new place, and its address does not reach the caller",
+    faults: &[],
     run: |bench| Box::pin(run(bench)),
 };
 

@@ -13,6 +13,7 @@ use crate::stage::{Bench, Nowhere, Stage, upstream};
 pub(super) const CASE: Case = Case {
     name: "remote_only_never_touches_local",
     clause: "remote_only: the engine is not asked; an upstream that is not ready or busy is 503 with a Retry-After of 1 to 60, one that fails 500 or 502",
+    faults: &[],
     run: |bench| Box::pin(run(bench)),
 };
 

@@ -16,6 +16,7 @@ use crate::stage::{Bench, Stage, engine};
 pub(super) const CASE: Case = Case {
     name: "stream_primes_on_content",
     clause: "a stream's HTTP success waits for content or a valid end: comments, roles, empty text and lifecycle events do not commit",
+    faults: &[],
     run: |bench| Box::pin(run(bench)),
 };
 

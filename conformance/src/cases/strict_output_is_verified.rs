@@ -15,6 +15,7 @@ use crate::stage::{Bench, engine};
 pub(super) const CASE: Case = Case {
     name: "strict_output_is_verified",
     clause: "strict JSON Schema goes upstream and the finished output is verified here: a violation before output restores the refusal, after output it is an in-stream error; no reference in a schema is fetched",
+    faults: &[],
     run: |bench| Box::pin(run(bench)),
 };
 

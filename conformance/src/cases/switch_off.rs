@@ -10,6 +10,7 @@ use crate::stage::{Bench, engine, upstream};
 pub(super) const CASE: Case = Case {
     name: "switch_off",
     clause: "remote_serving = false, or SPILLWAY_REMOTE_SERVING / SIE_REMOTE_SERVING off, stops all remote serving; the environment cannot turn it on",
+    faults: &[],
     run: |bench| Box::pin(run(bench)),
 };
 

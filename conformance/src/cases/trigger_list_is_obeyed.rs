@@ -10,6 +10,7 @@ use crate::stage::{Bench, Stage, engine, upstream};
 pub(super) const CASE: Case = Case {
     name: "trigger_list_is_obeyed",
     clause: "a refusal bridges when its trigger is on: provisioning and model_loading unless the model says otherwise",
+    faults: &[],
     run: |bench| Box::pin(run(bench)),
 };
 

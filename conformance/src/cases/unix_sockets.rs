@@ -11,6 +11,7 @@ use crate::stage::{Bench, engine, upstream};
 pub(super) const CASE: Case = Case {
     name: "unix_sockets",
     clause: "front and engine may be Unix sockets: answers, streams, bridges and refusals are the same",
+    faults: &[],
     run: |bench| Box::pin(run(bench)),
 };
 

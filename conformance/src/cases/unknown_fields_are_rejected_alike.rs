@@ -13,6 +13,7 @@ use crate::stage::{Bench, engine, upstream};
 pub(super) const CASE: Case = Case {
     name: "unknown_fields_are_rejected_alike",
     clause: "a field that a surface does not accept is 400 before either side is asked, for hybrid and remote models; accept_params adds to them; a local model is the engine's to judge; a SIE engine judges first",
+    faults: &[],
     run: |bench| Box::pin(run(bench)),
 };
 

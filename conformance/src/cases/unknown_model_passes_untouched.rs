@@ -12,6 +12,7 @@ use crate::stage::{Bench, Stage};
 pub(super) const CASE: Case = Case {
     name: "unknown_model_passes_untouched",
     clause: "to the engine go the caller's head lines as sent and its body; back come the engine's, plus one disclosure line",
+    faults: &[],
     run: |bench| Box::pin(run(bench)),
 };
 

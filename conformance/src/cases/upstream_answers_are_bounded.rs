@@ -15,6 +15,7 @@ use crate::stage::{Bench, Stage, engine};
 pub(super) const CASE: Case = Case {
     name: "upstream_answers_are_bounded",
     clause: "an upstream's answer is bounded in bytes, events and time and read only in the form that was asked for: past that, the refusal is restored with its cause, remote_only gets the typed error, and a begun stream its one in-stream error",
+    faults: &[],
     run: |bench| Box::pin(run(bench)),
 };
 

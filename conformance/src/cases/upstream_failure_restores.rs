@@ -13,6 +13,7 @@ use crate::stage::{Bench, Nowhere, Stage, engine};
 pub(super) const CASE: Case = Case {
     name: "upstream_failure_restores",
     clause: "connect, time-out, broken connection or stream before content: the refusal is restored with its cause, after one attempt",
+    faults: &[],
     run: |bench| Box::pin(run(bench)),
 };
 

@@ -11,6 +11,7 @@ use crate::stage::setup::Setup;
 pub(super) const CASE: Case = Case {
     name: "websocket_upgrade_tunnels",
     clause: "an upgrade that the engine accepts is tunnelled; one that it declines is an ordinary answer",
+    faults: &[],
     run: |bench| Box::pin(run(bench)),
 };
 

@@ -52,6 +52,13 @@ impl Request {
         self
     }
 
+    /// With `to` wherever the body says `from`.
+    pub(crate) fn with_text(mut self, from: &str, to: &str) -> Self {
+        let latin = |body: Vec<u8>| from_latin1(&super::head::latin1(&body).replace(from, to));
+        self.body = self.body.map(latin);
+        self
+    }
+
     /// The header lines, as they go out.
     pub fn lines(&self) -> Vec<String> {
         let length = self.body.as_ref().map(|body| format!("Content-Length: {}", body.len()));

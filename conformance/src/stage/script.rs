@@ -11,6 +11,8 @@ pub(crate) enum Step {
     Repeat(Vec<u8>, usize),
     /// Wait until the test opens the gate, or the peer leaves.
     Await(Gate),
+    /// Read so many bytes of the body that an early play left unread.
+    Take(usize),
     /// Do nothing more, not even read, as long as the side lives.
     Ignore,
     /// Wait until the peer leaves.
@@ -93,6 +95,12 @@ impl Play {
     /// Then the last chunk.
     pub fn end(self) -> Self {
         self.send("0\r\n\r\n")
+    }
+
+    /// Then read so many bytes of the body that an early play left unread.
+    pub fn take(mut self, count: usize) -> Self {
+        self.steps.push(Step::Take(count));
+        self
     }
 
     /// Then wait at this gate.

@@ -200,6 +200,18 @@ impl Scripted {
         Ok(())
     }
 
+    /// Listens again after a stop, at the same port.
+    ///
+    /// # Errors
+    /// It has not been stopped, or was on a Unix socket.
+    pub fn resume(&mut self) -> io::Result<()> {
+        let held = self.held.take().ok_or(io::ErrorKind::NotConnected)?;
+        let listener = held.listen(1024)?;
+        self.board.orders.send_modify(|orders| orders.stop = false);
+        self.accepting = tokio::spawn(accept(Listener::Tcp(listener), Arc::clone(&self.board)));
+        Ok(())
+    }
+
     fn add(&self, early: bool, test: Test, plays: Plays) {
         self.board.rules.lock().push(Rule { early, test, plays });
     }
@@ -342,6 +354,13 @@ impl Connection {
                     tokio::select! {
                         () = gate.pass() => {}
                         () = left(&mut pipe) => return After::Ended { by_peer: true },
+                    }
+                }
+                Step::Take(count) => {
+                    while pipe.unread().len() < count {
+                        if !pipe.fill().await.unwrap_or(false) {
+                            return After::Ended { by_peer: true };
+                        }
                     }
                 }
                 Step::Ignore => std::future::pending().await,

@@ -1,7 +1,7 @@
 //! How is the binary under test started, watched and stopped?
 
 use std::io::Read;
-use std::path::Path;
+use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use tokio::sync::watch;
 use super::client::{Client, Request};
 use super::patience::{eventually, within};
 use super::pipe::Address;
-use crate::expect::{Finding, Verdict};
+use crate::expect::{Finding, Verdict, contains};
 
 /// What the process has said on stderr.
 #[derive(Clone, Debug, Default)]
@@ -30,6 +30,16 @@ impl Said {
     }
 }
 
+/// How a sidecar is started, the first time and again.
+#[derive(Clone, Debug)]
+pub(crate) struct Launch {
+    pub(crate) bin: PathBuf,
+    pub(crate) config: PathBuf,
+    pub(crate) env: Vec<(String, String)>,
+    pub(crate) front: Address,
+    pub(crate) admin: Address,
+}
+
 /// A running sidecar. Dropping it kills the process, by its id.
 #[derive(Debug)]
 pub struct Sidecar {
@@ -41,28 +51,38 @@ pub struct Sidecar {
 
 impl Sidecar {
     /// Starts the binary, reads where it listens from what it says, and waits until `/readyz` on its admin address is 200.
-    /// A Unix `front` is where it was told to be.
-    pub(crate) async fn start(bin: &Path, config: &Path, env: &[(String, String)], front: &Address) -> Verdict<Self> {
-        let mut child = Command::new(bin)
+    pub(crate) async fn start(launch: &Launch) -> Verdict<Self> {
+        let mut sidecar = Self::spawn(launch, &[])?;
+        sidecar.up().await?;
+        Ok(sidecar)
+    }
+
+    /// Starts the binary with these further arguments of `run`, and waits for nothing.
+    pub(crate) fn spawn(launch: &Launch, arguments: &[&str]) -> Verdict<Self> {
+        let mut child = Command::new(&launch.bin)
             .args(["run", "-c"])
-            .arg(config)
+            .arg(&launch.config)
+            .args(arguments)
             .env_clear()
-            .envs(env.iter().map(|(name, value)| (name, value)))
+            .envs(launch.env.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
             .spawn()
-            .map_err(|error| Finding::new(format!("cannot start {}: {error}", bin.display())))?;
+            .map_err(|error| Finding::new(format!("cannot start {}: {error}", launch.bin.display())))?;
         let said = Arc::new(watch::Sender::new(Said::default()));
         if let Some(stderr) = child.stderr.take() {
             let said = Arc::clone(&said);
             std::thread::spawn(move || listen(stderr, &said));
         }
-        let mut sidecar = Self { child, front: front.clone(), admin: front.clone(), said };
-        sidecar.find("front").await?.into_iter().for_each(|address| sidecar.front = address);
-        sidecar.find("admin").await?.into_iter().for_each(|address| sidecar.admin = address);
-        eventually("the sidecar to be ready", || sidecar.is_ready()).await?;
-        Ok(sidecar)
+        Ok(Self { child, front: launch.front.clone(), admin: launch.admin.clone(), said })
+    }
+
+    /// Waits until it serves. A Unix socket is where it was told to be.
+    pub(crate) async fn up(&mut self) -> Verdict {
+        self.find("front").await?.into_iter().for_each(|address| self.front = address);
+        self.find("admin").await?.into_iter().for_each(|address| self.admin = address);
+        eventually("the sidecar to be ready", || self.is_ready()).await
     }
 
     /// Waits for the line that says where this listener is; nothing when that is no TCP address.
@@ -96,9 +116,32 @@ impl Sidecar {
         &self.front
     }
 
+    /// Where its admin pages are.
+    pub fn admin(&self) -> &Address {
+        &self.admin
+    }
+
     /// Everything on stderr so far.
     pub fn stderr(&self) -> String {
         String::from_utf8_lossy(&self.said.borrow().text).into_owned()
+    }
+
+    /// The access lines on stderr so far.
+    pub fn access_lines(&self) -> Vec<Value> {
+        let lines = self.stderr();
+        let lines = lines.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        lines.filter(|line| line["event"] == "exchange").collect()
+    }
+
+    /// Waits until it has said this on stderr.
+    ///
+    /// # Errors
+    /// A finding when it does not.
+    pub async fn says(&self, text: &str) -> Verdict {
+        let mut said = self.said.subscribe();
+        let spoken = |said: &Said| said.ended || String::from_utf8_lossy(&said.text).contains(text);
+        within(&format!("the sidecar to say {text:?}"), said.wait_for(spoken)).await?.ok();
+        contains("stderr", &self.stderr(), text)
     }
 
     /// Asks the process to end, as an orchestrator does.
@@ -106,7 +149,15 @@ impl Sidecar {
     /// # Errors
     /// A finding when the signal cannot be sent.
     pub fn terminate(&self) -> Verdict {
-        let kill = format!("kill -TERM {}", self.child.id());
+        self.signal("TERM")
+    }
+
+    /// Sends a signal by its name.
+    ///
+    /// # Errors
+    /// A finding when it cannot be sent.
+    pub fn signal(&self, name: &str) -> Verdict {
+        let kill = format!("kill -{name} {}", self.child.id());
         let status = Command::new("sh").args(["-c", &kill]).status()?;
         if status.success() { Ok(()) } else { Err(Finding::new(format!("`{kill}` failed: {status}"))) }
     }
