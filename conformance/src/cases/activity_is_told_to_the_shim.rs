@@ -14,6 +14,7 @@ use crate::stage::shim::{self, Shim, activity};
 pub(super) const CASE: Case = Case {
     name: "activity_is_told_to_the_shim",
     clause: "the shim is told which snapshot is acted on and how many requests are at the engine, a stream counting until its end",
+    faults: &[],
     run: |bench| Box::pin(run(bench)),
 };
 

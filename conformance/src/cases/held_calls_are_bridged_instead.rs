@@ -15,6 +15,7 @@ use crate::stage::{Bench, Stage, engine, upstream};
 pub(super) const CASE: Case = Case {
     name: "held_calls_are_bridged_instead",
     clause: "an engine that holds calls while it loads is asked for its loaded models first, and only for calls that could be bridged",
+    faults: &[],
     run: |bench| Box::pin(run(bench)),
 };
 

@@ -13,6 +13,7 @@ use crate::stage::{Bench, Stage, engine, upstream};
 pub(super) const CASE: Case = Case {
     name: "state_feed_refuses_before_asking",
     clause: "with a shim that knows the engine is not there, the refusal is made at once, in the surface's shape; a lost feed means that the engine is tried",
+    faults: &[],
     run: |bench| Box::pin(run(bench)),
 };
 

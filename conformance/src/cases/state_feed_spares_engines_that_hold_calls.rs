@@ -13,6 +13,7 @@ use crate::stage::{Bench, engine, upstream};
 pub(super) const CASE: Case = Case {
     name: "state_feed_spares_engines_that_hold_calls",
     clause: "an engine that holds a call while it loads is not asked when the call can be bridged; the model is loaded by the shim",
+    faults: &[],
     run: |bench| Box::pin(run(bench)),
 };
 
