@@ -13,4 +13,5 @@ mod load_times;
 pub mod output;
 pub mod probe;
 pub mod process;
+pub mod serve;
 pub mod state;
