@@ -7,6 +7,7 @@ pub mod asked;
 mod backoff;
 mod bounded;
 pub mod client;
+pub mod command;
 pub mod config;
 pub mod identity;
 mod load_times;

@@ -1,0 +1,157 @@
+//! What do people ask of a shim that runs, and what are they shown?
+
+use super::Stop;
+use super::arguments::{Output, Question};
+use super::caller::{Answer, Caller, Changes, snapshot};
+use super::screen::{self, plain};
+use crate::config::Address;
+use hyper::Method;
+use serde_json::Value;
+use spillway_filters::feed::{Condition, Snapshot, State, Why, Wish, paths};
+use std::io::Write;
+use std::time::Duration;
+
+/// How often a shim is asked whether its engine sleeps by now: on the way down it is already said to sleep, so that no request is sent.
+const SLEEP_LOOK: Duration = Duration::from_millis(500);
+
+/// A question to a shim that runs.
+#[derive(Clone, Debug)]
+pub struct Ask {
+    pub(super) socket: Address,
+    pub(super) question: Question,
+}
+
+impl Ask {
+    /// Asks, and writes what a person or a program is told.
+    ///
+    /// # Errors
+    /// It was not done, or nobody answers.
+    pub async fn run(&self, out: &mut impl Write) -> Result<(), Stop> {
+        let caller = Caller::new(&self.socket);
+        match &self.question {
+            Question::Status { output } => status(&caller, *output, out).await,
+            Question::Load { model } => load(&caller, model.as_deref(), out).await,
+            Question::Sleep { model } => sleep(&caller, model.as_deref(), out).await,
+        }
+    }
+}
+
+async fn status(caller: &Caller<'_>, output: Output, out: &mut impl Write) -> Result<(), Stop> {
+    let answer = told(caller.ask(Method::GET, paths::STATE, String::new()).await?)?;
+    if output == Output::Json {
+        say(out, &(String::from_utf8_lossy(&answer.body) + "\n"));
+        return Ok(());
+    }
+    let log = told(caller.ask(Method::GET, paths::LOG, String::new()).await?)?;
+    say(out, &screen::status(&snapshot(&answer.body)?, &String::from_utf8_lossy(&log.body)));
+    Ok(())
+}
+
+async fn load(caller: &Caller<'_>, model: Option<&str>, out: &mut impl Write) -> Result<(), Stop> {
+    let mut changes = caller.follow().await?;
+    let mut now = snapshot(&wish(caller, paths::LOAD, model).await?.body)?;
+    let (mut shown, mut began) = (String::new(), false);
+    loop {
+        let condition = condition(&now, model);
+        show(out, &mut shown, &condition);
+        match condition.state {
+            State::Ready | State::Saturated => return Ok(()),
+            State::Draining => return Err(Stop::failed("the shim is ending")),
+            _ if condition.why == Some(Why::LoadFailed) => {
+                return Err(Stop::failed("the load failed; `spillway-shim status` shows the engine's last lines"));
+            }
+            State::Absent | State::Asleep if began => {
+                return Err(Stop::failed(
+                    "the load was given up; `spillway-shim status` shows the engine's last lines",
+                ));
+            }
+            State::Loading | State::Starting => began = true,
+            State::Absent | State::Asleep | State::Unhealthy => {}
+        }
+        now = newer(&mut changes, now.seq).await?;
+    }
+}
+
+async fn sleep(caller: &Caller<'_>, model: Option<&str>, out: &mut impl Write) -> Result<(), Stop> {
+    let mut changes = caller.follow().await?;
+    let mut shown = String::new();
+    loop {
+        let answer = wish(caller, paths::SLEEP, model).await?;
+        let now = snapshot(&answer.body)?;
+        if answer.status == 200 {
+            show(out, &mut shown, &condition(&now, model));
+            return Ok(());
+        }
+        say_once(out, &mut shown, "waiting for requests in flight, and for the engine");
+        let waking = async {
+            let mut seq = now.seq;
+            loop {
+                let next = newer(&mut changes, seq).await?;
+                if !matches!(condition(&next, model).state, State::Absent | State::Asleep) {
+                    return Err(Stop::failed(
+                        "it was given up: requests were in flight for too long, or somebody woke it",
+                    ));
+                }
+                seq = next.seq;
+            }
+        };
+        if let Ok(given_up) = tokio::time::timeout(SLEEP_LOOK, waking).await {
+            return given_up;
+        }
+    }
+}
+
+/// Says a wish. The answer is 200 or 202.
+async fn wish(caller: &Caller<'_>, path: &str, model: Option<&str>) -> Result<Answer, Stop> {
+    let wish = Wish { model: model.map(str::to_owned) };
+    let body = serde_json::to_string(&wish).expect("a wish is one text");
+    told(caller.ask(Method::POST, path, body).await?)
+}
+
+/// The answer, if it is none that says no.
+fn told(answer: Answer) -> Result<Answer, Stop> {
+    if (200..300).contains(&answer.status) {
+        return Ok(answer);
+    }
+    let body: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
+    let part = |name| body.pointer(name).and_then(Value::as_str).map(plain).unwrap_or_default();
+    Err(Stop::failed(format!("{} ({} {})", part("/error/message"), answer.status, part("/error/code"))))
+}
+
+/// The next snapshot that is newer than this one: what the stream began with is older than the answer to a wish.
+async fn newer(changes: &mut Changes<'_>, seq: u64) -> Result<Snapshot, Stop> {
+    loop {
+        let next = changes.next().await?;
+        if next.seq > seq {
+            return Ok(next);
+        }
+    }
+}
+
+/// What is known of a model; of the engine, where none is meant or the engine has only one.
+fn condition(snapshot: &Snapshot, model: Option<&str>) -> Condition {
+    let Some(model) = model else { return snapshot.engine.clone() };
+    match (snapshot.models.get(model), snapshot.unlisted) {
+        (Some(condition), _) => condition.clone(),
+        (None, Some(unlisted)) => Condition::of(unlisted),
+        (None, None) if snapshot.models.is_empty() => snapshot.engine.clone(),
+        (None, None) => Condition::of(State::Absent),
+    }
+}
+
+fn show(out: &mut impl Write, shown: &mut String, condition: &Condition) {
+    say_once(out, shown, &screen::condition(condition));
+}
+
+/// A line, unless it was the last one too.
+fn say_once(out: &mut impl Write, shown: &mut String, line: &str) {
+    if shown != line {
+        say(out, &format!("{line}\n"));
+        line.clone_into(shown);
+    }
+}
+
+fn say(out: &mut impl Write, text: &str) {
+    // Nobody is told when it is closed; what was asked for goes on.
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+}
