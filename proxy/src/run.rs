@@ -46,7 +46,7 @@ pub enum StartError {
 
 /// How long a process that has handed over keeps idle connections: callers who are at it learn with their next answer to come back on
 /// another one, and none finds its connection closed just as it writes.
-const FAREWELL: Duration = Duration::from_secs(1);
+const FAREWELL: Duration = Duration::from_secs(3);
 
 /// A serving sidecar.
 pub struct Running {
