@@ -11,7 +11,7 @@ use crate::local_models;
 use spillway_filters::error_answer::ErrorAnswer;
 use spillway_filters::presets::ModelList;
 use spillway_policies::routing::Route;
-use spillway_policies::{Refusal, Surface, Trigger, Verdict, decide};
+use spillway_policies::{Refusal, State, Surface, Trigger, Verdict, decide};
 
 /// The refusal that the engine would give, as the shim tells its state. Only calls of a surface are refused so.
 pub(crate) fn by_shim(house: &House, call: &Call, route: &Route<'_>) -> Option<Refused> {
@@ -39,11 +39,12 @@ pub(crate) async fn by_list(
     call: &Call,
     list: &ModelList,
 ) -> Result<Option<Refused>, Fault> {
-    // Some engines list a model as soon as its load has begun; a load that we asked for says when it is done.
-    let loading = house.warmup.is_loading(&call.model)
-        || local_models::state(house, client, list, &call.model)
-            .await?
-            .is_some_and(|state| state.model_trigger() == Some(Trigger::ModelLoading));
+    let state = local_models::state(house, client, list, &call.model).await?;
+    let loading = match state {
+        // An engine that lists without states lists a model as soon as its load has begun; a load that we asked for says when it is done.
+        Some(State::Ready) => list.state.is_empty() && house.warmup.is_loading(&call.model),
+        state => state.is_some_and(|state| state.model_trigger() == Some(Trigger::ModelLoading)),
+    };
     Ok(loading.then(|| foreseen(call, Trigger::ModelLoading, ErrorAnswer::model_loading())))
 }
 
