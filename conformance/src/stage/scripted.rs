@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::fmt;
 use std::io;
+use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -86,7 +87,7 @@ impl Scripted {
     /// # Errors
     /// What the bind says.
     pub async fn tcp() -> io::Result<Self> {
-        let listener = TcpListener::bind("127.0.0.1:0").await?;
+        let listener = share(SocketAddr::from(([127, 0, 0, 1], 0)))?.listen(1024)?;
         let address = Address::Tcp(listener.local_addr()?);
         Ok(Self::start(Listener::Tcp(listener), address))
     }
@@ -190,10 +191,11 @@ impl Scripted {
     /// # Errors
     /// A finding when a connection does not end.
     pub async fn stop(&mut self) -> Verdict {
+        // Before the listener goes, so that nobody else gets the port in between.
+        self.held = hold(&self.address).ok();
         self.accepting.abort();
         // The task was told to end; that it did is all that matters here.
         (&mut self.accepting).await.ok();
-        self.held = hold(&self.address).ok();
         self.board.orders.send_modify(|orders| orders.stop = true);
         let all_over = |record: &Record| record.endings.len() == record.connections;
         self.board.journal.until("every connection to end", all_over).await?;
@@ -220,9 +222,15 @@ impl Scripted {
 /// Takes the port without listening on it, so that connecting goes on being refused.
 fn hold(address: &Address) -> io::Result<TcpSocket> {
     let Address::Tcp(address) = address else { return Err(io::ErrorKind::Unsupported.into()) };
+    share(*address)
+}
+
+/// A socket that shares its port with others of this process: one may take the port over before another lets go of it.
+fn share(address: SocketAddr) -> io::Result<TcpSocket> {
     let socket = TcpSocket::new_v4()?;
     socket.set_reuseaddr(true)?;
-    socket.bind(*address)?;
+    socket.set_reuseport(true)?;
+    socket.bind(address)?;
     Ok(socket)
 }
 
