@@ -14,5 +14,6 @@ mod load_times;
 pub mod output;
 pub mod probe;
 pub mod process;
+pub mod run;
 pub mod serve;
 pub mod state;

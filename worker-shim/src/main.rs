@@ -2,6 +2,7 @@
 
 use spillway_shim::command::{self, Ask, Command, FAILED, Stop};
 use spillway_shim::config::Config;
+use spillway_shim::run::run;
 use std::future::Future;
 use std::io::{IsTerminal as _, Write as _};
 use std::process::ExitCode;
@@ -52,8 +53,4 @@ fn said(stop: &Stop) -> u8 {
         _ => std::io::stderr().write_all(stop.text.as_bytes()),
     };
     stop.code
-}
-
-async fn run(_config: Config) -> u8 {
-    FAILED
 }

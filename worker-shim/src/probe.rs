@@ -62,12 +62,13 @@ impl Prober {
         Self { client, watch, limit: LIMIT, queue: Rest(0), asleep: Rest(0) }
     }
 
-    /// One look. What cannot be read is none, and spoils nothing else. A look that is dropped leaves nothing behind.
-    pub async fn look(&mut self) -> Sighting {
+    /// One look. What cannot be read is none, and spoils nothing else. A look that is dropped leaves nothing behind. `queue`: what it has to
+    /// do is asked too.
+    pub async fn look(&mut self, queue: bool) -> Sighting {
         let reach = self.reach().await;
         let Reach::Answered(status) = reach else { return Sighting::only(reach) };
         let well = is_success(status);
-        let queue = self.watch.queue.as_ref().filter(|_| self.queue.is_over());
+        let queue = self.watch.queue.as_ref().filter(|_| queue && self.queue.is_over());
         let asleep = self.watch.asleep.as_ref().filter(|_| self.asleep.is_over());
         let (models, queued, sleeping) = tokio::join!(
             self.models(self.watch.models.as_ref()),
@@ -168,6 +169,6 @@ mod tests {
         let address = Address::Tcp(listener.local_addr().expect("it is bound").to_string());
         let mut prober = Prober::new(Client::new(address, None), &WATCH);
         prober.limit = Duration::from_millis(20);
-        assert_eq!(prober.look().await, Sighting::only(Reach::Silent));
+        assert_eq!(prober.look(true).await, Sighting::only(Reach::Silent));
     }
 }

@@ -169,6 +169,12 @@ impl Machine {
         self.setup.owned || self.looks.back > 0
     }
 
+    /// Whether the shim ends with its process.
+    #[must_use]
+    pub const fn is_ending(&self) -> bool {
+        self.drain.is_some() || matches!(self.life, life::Life::Clearing { after: life::After::Exit, .. })
+    }
+
     /// When the machine wants a [`Event::Tick`], if nothing happens before.
     #[must_use]
     pub fn due(&self) -> Option<Moment> {

@@ -64,7 +64,12 @@ pub enum Action {
     /// Send this to the process group.
     Signal(Signal),
     /// Probe once: [`Event::Looked`] with this number. An older round that is still out is of no use any more.
-    Look(u64),
+    Look {
+        /// Its number.
+        round: u64,
+        /// Whether what the engine has to do is asked too.
+        queue: bool,
+    },
     /// Call the engine: [`Event::Called`].
     Call(Order),
     /// Give up every call that is out.

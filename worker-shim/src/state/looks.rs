@@ -57,8 +57,16 @@ impl Machine {
         if self.look_due().is_some_and(|at| at <= now) {
             self.looks.begun += 1;
             self.looks.out = true;
-            actions.push(Action::Look(self.looks.begun));
+            actions.push(Action::Look { round: self.looks.begun, queue: self.wants_queue() });
         }
+    }
+
+    /// Whether the engine is asked what it has to do. Where that is work for it, only if somebody acts on it, and never in its sleep.
+    fn wants_queue(&self) -> bool {
+        let is_waited_for = self.drain.is_some() || matches!(self.rest.phase, Phase::Waiting { .. });
+        let counts = self.setup.max_waiting.is_some() || self.setup.idle_sleep_ms.is_some();
+        let matters = (is_waited_for || counts) && self.health.asleep != Some(true);
+        self.setup.preset.watch.queue.is_some_and(|queue| !queue.wakes || matters)
     }
 
     pub(super) fn looked(&mut self, round: u64, sighting: &Sighting, now: Moment, actions: &mut Vec<Action>) {

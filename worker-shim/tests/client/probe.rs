@@ -67,8 +67,16 @@ fn whole() -> Sighting {
 #[tokio::test]
 async fn a_look_shows_every_part() {
     let (mut engine, client) = start(well).await;
-    assert_eq!(Prober::new(client, &FULL).look().await, whole());
+    assert_eq!(Prober::new(client, &FULL).look(true).await, whole());
     assert_eq!(engine.paths(), ["/health", "/index", "/is_sleeping", "/metrics"]);
+}
+
+#[tokio::test]
+async fn the_queue_is_asked_only_when_it_is_to_be() {
+    let (mut engine, client) = start(well).await;
+    let wanted = Sighting { running: None, waiting: None, ..whole() };
+    assert_eq!(Prober::new(client, &FULL).look(false).await, wanted);
+    assert_eq!(engine.paths(), ["/health", "/index", "/is_sleeping"]);
 }
 
 #[tokio::test]
@@ -78,17 +86,17 @@ async fn where_nobody_answers_nothing_more_is_asked() {
     let address = Address::Tcp(socket.local_addr().expect("it is bound").to_string());
     for watch in [&FULL, &NO_PATH] {
         let mut prober = Prober::new(Client::new(address.clone(), None), watch);
-        assert_eq!(prober.look().await, Sighting::only(Reach::Refused));
+        assert_eq!(prober.look(true).await, Sighting::only(Reach::Refused));
     }
     let (mut engine, client) = start(|_| Reply::Close("")).await;
-    assert_eq!(Prober::new(client, &FULL).look().await, Sighting::only(Reach::Silent));
+    assert_eq!(Prober::new(client, &FULL).look(true).await, Sighting::only(Reach::Silent));
     assert_eq!(engine.paths(), ["/health"]);
 }
 
 #[tokio::test]
 async fn without_a_health_path_a_connection_is_enough() {
     let (mut engine, client) = start(|_| Reply::Close("")).await;
-    assert_eq!(Prober::new(client, &NO_PATH).look().await, Sighting::only(Reach::Answered(200)));
+    assert_eq!(Prober::new(client, &NO_PATH).look(true).await, Sighting::only(Reach::Answered(200)));
     assert_eq!(engine.next().await, Seen::Opened);
     assert_eq!(engine.next().await, Seen::Ended, "no request was made");
 }
@@ -98,11 +106,11 @@ async fn a_part_that_fails_spoils_no_other() {
     let (_engine, client) =
         start(|path| if path == "/metrics" { Reply::Close("HTTP/1.1 200") } else { well(path) }).await;
     let wanted = Sighting { running: None, waiting: None, ..whole() };
-    assert_eq!(Prober::new(client, &FULL).look().await, wanted);
+    assert_eq!(Prober::new(client, &FULL).look(true).await, wanted);
     let (_engine, client) = start(|path| if path == "/index" { LOADING } else { well(path) }).await;
-    assert_eq!(Prober::new(client, &FULL).look().await, Sighting { models: None, ..whole() });
+    assert_eq!(Prober::new(client, &FULL).look(true).await, Sighting { models: None, ..whole() });
     let (_engine, client) = start(|path| if path == "/health" { LOADING } else { well(path) }).await;
-    assert_eq!(Prober::new(client, &FULL).look().await, Sighting { reach: Reach::Answered(503), ..whole() });
+    assert_eq!(Prober::new(client, &FULL).look(true).await, Sighting { reach: Reach::Answered(503), ..whole() });
 }
 
 #[tokio::test]
@@ -112,7 +120,7 @@ async fn what_a_well_engine_does_not_have_is_left_alone_for_a_while() {
     let wanted = Sighting { asleep: None, ..whole() };
     let mut asked = Vec::new();
     for look in 0..=61 {
-        assert_eq!(prober.look().await, wanted);
+        assert_eq!(prober.look(true).await, wanted);
         if engine.paths().contains(&"/is_sleeping".to_owned()) {
             asked.push(look);
         }
@@ -130,7 +138,7 @@ async fn an_engine_that_loads_is_asked_for_everything_again() {
     })
     .await;
     let mut prober = Prober::new(client, &FULL);
-    assert_eq!(prober.look().await, Sighting::only(Reach::Answered(503)));
+    assert_eq!(prober.look(true).await, Sighting::only(Reach::Answered(503)));
     LOADED.store(true, Ordering::Relaxed);
-    assert_eq!(prober.look().await, whole());
+    assert_eq!(prober.look(true).await, whole());
 }

@@ -65,6 +65,10 @@ pub(crate) static FIRST: Preset = Preset {
 /// Tells its queue.
 pub(crate) static QUEUED: Preset = Preset { watch: Watch { queue: Some(QUEUE), ..WATCH }, ..BASE };
 
+/// As [`NAPPER`], and it tells its queue, which wakes it.
+pub(crate) static WOKEN_BY_QUEUE: Preset =
+    Preset { watch: Watch { queue: Some(Queue { wakes: true, ..QUEUE }), asleep: Some(FLAG), ..WATCH }, ..BASE };
+
 /// Sleeps and wakes as a whole by a call, and tells whether it does.
 pub(crate) static SLEEPER: Preset = Preset {
     sleep: Some(Sleep { sleep: call("/sleep"), wake: Some(call("/wake_up")), per_model: false }),

@@ -1,8 +1,9 @@
 //! What probes say, and how often they are made.
 
-use crate::engines::{FIRST, NAPPER, PLAIN, QUEUED, SLEEPER};
+use crate::engines::{FIRST, NAPPER, PLAIN, QUEUED, SLEEPER, WOKEN_BY_QUEUE};
 use crate::rig::{Rig, Step, asleep, load, queue, reach, setup, status};
 use Step::{After, On, See};
+use nix::sys::signal::Signal;
 use spillway_filters::feed::Moment;
 use spillway_shim::probe::Reach;
 use spillway_shim::state::{Action, Event, Machine, Setup};
@@ -122,12 +123,34 @@ fn it_looks_eagerly_only_while_something_is_expected_to_change() {
 }
 
 #[test]
+fn a_queue_that_wakes_the_engine_is_asked_only_where_somebody_acts_on_it() {
+    let idle = |preset| Setup { idle_sleep_ms: Some(60_000), ..setup(preset) };
+    let limited = |preset| Setup { max_waiting: Some(1), ..setup(preset) };
+    let table = [
+        (setup(&PLAIN), false, false),
+        (setup(&QUEUED), false, true),
+        (setup(&WOKEN_BY_QUEUE), false, false),
+        (idle(&WOKEN_BY_QUEUE), false, true),
+        (limited(&WOKEN_BY_QUEUE), false, true),
+        (limited(&WOKEN_BY_QUEUE), true, false),
+    ];
+    for (row, (setup, sleeps, asked)) in table.into_iter().enumerate() {
+        let mut rig = Rig::up(setup, asleep(sleeps));
+        rig.see(asleep(sleeps));
+        assert_eq!(rig.asked_queue, asked, "row {row}");
+    }
+    let mut rig = Rig::up(setup(&WOKEN_BY_QUEUE), asleep(false));
+    rig.on(Event::Signal(Signal::SIGTERM));
+    assert!(rig.asked_queue && rig.done() == "SIGTERM", "requests are waited for");
+}
+
+#[test]
 fn a_round_that_an_event_has_overtaken_says_nothing() {
     let mut machine = Machine::new(setup(&PLAIN));
     let at = Moment::from_millis;
     machine.on(Event::Begun { taken: false }, at(0));
     machine.on(Event::Spawned, at(0));
-    assert_eq!(machine.on(Event::Tick, at(200)), [Action::Look(1)]);
+    assert_eq!(machine.on(Event::Tick, at(200)), [Action::Look { round: 1, queue: false }]);
     assert_eq!(machine.on(Event::Tick, at(5_000)), [], "one round at a time");
     machine.on(Event::Ended(1), at(5_100));
     // The round comes back with what listened there before.

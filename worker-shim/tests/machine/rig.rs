@@ -29,6 +29,8 @@ pub(crate) struct Rig {
     pub(crate) blind: bool,
     pub(crate) orders: VecDeque<Order>,
     pub(crate) looks: u64,
+    /// Whether the last look asked for the queue.
+    pub(crate) asked_queue: bool,
     done: Vec<String>,
 }
 
@@ -46,6 +48,7 @@ impl Rig {
             blind: false,
             orders: VecDeque::new(),
             looks: 0,
+            asked_queue: false,
             done: Vec::new(),
         }
     }
@@ -66,8 +69,9 @@ impl Rig {
     pub(crate) fn on(&mut self, event: Event) {
         let mut actions = VecDeque::from(self.machine.on(event, self.now));
         while let Some(action) = actions.pop_front() {
-            if let Action::Look(round) = action {
+            if let Action::Look { round, queue } = action {
                 self.looks += 1;
+                self.asked_queue = queue;
                 if !self.blind {
                     let event = Event::Looked(round, self.sight.clone());
                     actions.extend(self.machine.on(event, self.now));
@@ -80,7 +84,7 @@ impl Rig {
 
     fn note(&mut self, action: Action) {
         let text = match action {
-            Action::Look(_) | Action::Identify(_) | Action::Abort => return,
+            Action::Look { .. } | Action::Identify(_) | Action::Abort => return,
             Action::Spawn => "spawn".to_owned(),
             Action::Signal(signal) => signal.as_str().to_owned(),
             Action::Reply(Reply::Done) => "done".to_owned(),

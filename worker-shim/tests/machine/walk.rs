@@ -99,7 +99,7 @@ impl World {
                 }
                 self.orders.push(order.id);
             }
-            Action::Look(round) => self.look = Some(round),
+            Action::Look { round, .. } => self.look = Some(round),
             Action::Abort => self.orders.clear(),
             Action::Exit(exit) => {
                 assert!(matches!(exit, Exit::Engine(_)));

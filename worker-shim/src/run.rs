@@ -1,0 +1,252 @@
+//! One loop: what happens goes into the machine, what it says is done, and what is new is told.
+//!
+//! Nothing is decided here. [`engine`] is the process, [`signals`] what the system sends, [`errands`] everything that asks the engine.
+
+mod engine;
+mod errands;
+mod signals;
+
+use engine::Engine;
+use errands::Errands;
+use signals::Signals;
+use spillway_filters::feed::{Condition, Moment, Snapshot};
+use std::future::pending;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, sleep_until, timeout};
+
+use crate::asked::{Asked, Reply};
+use crate::config::Config;
+use crate::output::Output;
+use crate::serve::Socket;
+use crate::state::{Action, Event, Exit, Machine, Setup};
+
+/// The exit code when the shim cannot begin: another one listens on its socket, or that cannot be made.
+const CANNOT_BEGIN: u8 = 2;
+/// How many things that were asked wait for the loop; more wait where they came from.
+const ASKED_AHEAD: usize = 64;
+/// How long the last snapshot has to reach everybody when the shim ends.
+const FAREWELL: Duration = Duration::from_millis(200);
+
+/// Speaks for one engine until that, or the shim, is told to end. Gives the exit code.
+pub async fn run(config: Config) -> u8 {
+    let socket = config.socket.clone();
+    match Shim::new(Arc::new(config)) {
+        Ok(shim) => shim.run().await,
+        Err(error) => {
+            tracing::error!(%error, %socket, "the shim cannot begin: give it a socket of its own with --socket");
+            CANNOT_BEGIN
+        }
+    }
+}
+
+struct Shim {
+    config: Arc<Config>,
+    machine: Machine,
+    started: Instant,
+    engine: Engine,
+    errands: Errands,
+    signals: Signals,
+    output: Arc<Output>,
+    progress: watch::Receiver<u64>,
+    asked: mpsc::Receiver<Asked>,
+    state: watch::Sender<Arc<Snapshot>>,
+    /// Streams that are open under a name.
+    readers: usize,
+    door: Door,
+}
+
+/// The socket, before and after it is served.
+enum Door {
+    Shut(Socket, mpsc::Sender<Asked>),
+    Open(JoinHandle<()>),
+    Gone,
+}
+
+impl Shim {
+    fn new(config: Arc<Config>) -> io::Result<Self> {
+        let signals = Signals::new()?;
+        let socket = Socket::bind(&config.socket, config.socket_mode)?;
+        let output = Output::new(config.preset.launch.progress);
+        let machine = Machine::new(Setup::from(&*config));
+        let (sender, asked) = mpsc::channel(ASKED_AHEAD);
+        Ok(Self {
+            engine: Engine::new(&config, output.clone())?,
+            errands: Errands::new(config.clone()),
+            state: watch::Sender::new(Arc::new(machine.snapshot(Moment::default()))),
+            progress: output.changed(),
+            started: Instant::now(),
+            readers: 0,
+            door: Door::Shut(socket, sender),
+            config,
+            machine,
+            signals,
+            output,
+            asked,
+        })
+    }
+
+    async fn run(mut self) -> u8 {
+        let taken = !self.config.command.is_empty() && self.errands.client().is_there().await;
+        let mut exit = self.on(Event::Begun { taken }, None);
+        while exit.is_none() {
+            let (event, reply) = self.next().await;
+            exit = self.on(event, reply);
+        }
+        let exit = exit.expect("the loop ended with one");
+        self.say_why(exit);
+        self.end().await;
+        exit.code()
+    }
+
+    /// What happens next, and who waits for an answer to it.
+    async fn next(&mut self) -> (Event, Option<oneshot::Sender<Reply>>) {
+        let due = self.machine.due().and_then(|due| self.instant(due));
+        tokio::select! {
+            signal = self.signals.next() => (Event::Signal(signal), None),
+            event = self.engine.next(self.machine.is_ending()) => (event, None),
+            event = self.errands.next() => (event, None),
+            Some(asked) = self.asked.recv() => self.event(asked),
+            Ok(()) = self.progress.changed() => (Event::Progress(self.output.progress()), None),
+            () = at(due) => (Event::Tick, None),
+        }
+    }
+
+    fn event(&mut self, asked: Asked) -> (Event, Option<oneshot::Sender<Reply>>) {
+        self.readers = count(self.readers, &asked);
+        match asked {
+            Asked::Load(wish, reply) => (Event::Load(wish), Some(reply)),
+            Asked::Sleep(wish, reply) => (Event::Sleep(wish), Some(reply)),
+            Asked::Activity(activity) => (Event::Activity(activity), None),
+            Asked::Subscribed(name) => (Event::Subscribed(name), None),
+            Asked::Left(name) => (Event::Left(name), None),
+        }
+    }
+
+    /// Lets the machine take one event in, tells what is new and does what is to be done.
+    fn on(&mut self, event: Event, mut reply: Option<oneshot::Sender<Reply>>) -> Option<Exit> {
+        let mut events = vec![event];
+        let mut exit = None;
+        while let Some(event) = events.pop() {
+            let actions = self.machine.on(event, self.now());
+            self.tell();
+            for action in actions {
+                match action {
+                    Action::Spawn => events.push(self.engine.start(&self.config.command)),
+                    Action::Signal(signal) => self.engine.signal(signal),
+                    Action::Look { round, queue } => self.errands.look(round, queue),
+                    Action::Call(order) => self.errands.call(order),
+                    Action::Abort => self.errands.abort(),
+                    Action::Identify(life) => self.errands.identify(life, self.engine.id()),
+                    // Who asked may have gone.
+                    Action::Reply(answer) => drop(reply.take().map(|reply| reply.send(answer))),
+                    Action::Exit(end) => exit = Some(end),
+                }
+            }
+        }
+        exit
+    }
+
+    /// Publishes what has changed. A time that runs is kept right for those who ask; that it runs is no news.
+    fn tell(&mut self) {
+        let seq = self.state.borrow().seq;
+        if self.machine.seq() != seq {
+            let snapshot = self.machine.snapshot(self.now());
+            note(&self.state.borrow().engine, &snapshot.engine);
+            self.state.send_replace(Arc::new(snapshot));
+        } else if counts_down(&self.state.borrow()) {
+            let snapshot = Arc::new(self.machine.snapshot(self.now()));
+            self.state.send_if_modified(|state| {
+                *state = snapshot;
+                false
+            });
+        }
+        if self.machine.is_informed() {
+            self.open();
+        }
+    }
+
+    /// Serves the socket, as soon as there is something true to say.
+    fn open(&mut self) {
+        match std::mem::replace(&mut self.door, Door::Gone) {
+            Door::Shut(socket, asked) => {
+                let serving = socket.serve(self.state.subscribe(), self.output.clone(), asked);
+                self.door = Door::Open(tokio::spawn(serving));
+            }
+            door => self.door = door,
+        }
+    }
+
+    fn now(&self) -> Moment {
+        Moment::from_millis(u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX))
+    }
+
+    /// None: it is too far to come.
+    fn instant(&self, moment: Moment) -> Option<Instant> {
+        self.started.checked_add(Duration::from_millis(moment.since(Moment::default())))
+    }
+
+    fn say_why(&self, exit: Exit) {
+        let program = self.config.command.first().map(|program| program.display().to_string()).unwrap_or_default();
+        match exit {
+            Exit::Engine(code) => tracing::info!(code, "the engine has ended, and the shim with it"),
+            Exit::Taken => tracing::error!(
+                engine = %self.config.engine,
+                "somebody else listens where the engine is to listen: end that, or give the engine another port"
+            ),
+            Exit::NotFound => tracing::error!(program, "there is no such program: check its name and PATH"),
+            Exit::NotRun => tracing::error!(program, "the program cannot be run: check its mode and its format"),
+        }
+    }
+
+    /// Lets the last snapshot and the engine's last words out.
+    async fn end(self) {
+        let Self { state, mut asked, mut readers, mut engine, door, .. } = self;
+        // The streams end when they have sent the last snapshot.
+        drop(state);
+        let told = async {
+            while readers > 0
+                && let Some(asked) = asked.recv().await
+            {
+                readers = count(readers, &asked);
+            }
+        };
+        if let Door::Open(serving) = door {
+            let _ = timeout(FAREWELL, told).await;
+            serving.abort();
+            // The socket's file goes with it.
+            let _ = serving.await;
+        }
+        engine.drained().await;
+    }
+}
+
+/// How many named streams are open after this.
+const fn count(readers: usize, asked: &Asked) -> usize {
+    match asked {
+        Asked::Subscribed(_) => readers + 1,
+        Asked::Left(_) => readers.saturating_sub(1),
+        Asked::Load(..) | Asked::Sleep(..) | Asked::Activity(_) => readers,
+    }
+}
+
+async fn at(due: Option<Instant>) {
+    match due {
+        Some(due) => sleep_until(due).await,
+        None => pending().await,
+    }
+}
+
+fn note(before: &Condition, now: &Condition) {
+    if (before.state, before.why) != (now.state, now.why) {
+        let why = now.why.map(|why| format!("{why:?}").to_lowercase());
+        tracing::info!(state = now.state.token(), why, "the engine's state");
+    }
+}
+
+fn counts_down(snapshot: &Snapshot) -> bool {
+    snapshot.engine.ready_in_ms.is_some() || snapshot.models.values().any(|model| model.ready_in_ms.is_some())
+}
