@@ -138,8 +138,10 @@ fn one_word_per_thing() {
     let documents = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"];
     let texts = sources().into_iter().chain(documents.iter().map(|name| root().join(name)));
     let mut faults = Vec::new();
-    for path in texts.filter(|path| !path.ends_with("tests/house.rs") && !path.starts_with(root().join("conformance")))
-    {
+    // What an engine says and where it is asked are its own words.
+    let elsewhere = ["conformance", "filters/src/presets", "filters/tests/engine_refusals.rs", "proxy/tests/house.rs"];
+    let is_ours = |path: &PathBuf| !elsewhere.iter().any(|place| path.starts_with(root().join(place)));
+    for path in texts.filter(is_ours) {
         let text = std::fs::read_to_string(&path).expect("a text").to_lowercase();
         for (at, line) in text.lines().enumerate() {
             let words = line.split(|letter: char| !letter.is_alphanumeric());
