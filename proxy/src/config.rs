@@ -13,6 +13,7 @@ pub mod secret;
 mod suggest;
 mod switch;
 mod table;
+mod unseen;
 
 pub use address::Address;
 pub use error::{Diagnostic, Format, Severity, report};

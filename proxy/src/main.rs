@@ -103,7 +103,7 @@ fn check(file: &Path, output: Output) -> u8 {
         Output::Text => config::Format::Human,
     };
     let (diagnostics, code) = match config::load(file, &environment) {
-        Ok(config) => (config.warnings, FINE),
+        Ok(config) => (config.unseen(file).into_iter().chain(config.warnings).collect(), FINE),
         Err(diagnostics) => (diagnostics, OPERATORS_MISTAKE),
     };
     say(&config::report(&diagnostics, format));
