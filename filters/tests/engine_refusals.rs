@@ -307,6 +307,7 @@ fn triton_refuses() {
                 certain(ModelLoading),
             ),
             (404, "", r#"{"error":"Request for unknown model: 'm' has no available versions"}"#, certain(ModelLoading)),
+            (404, "", r#"{"error":"Identifier of model 'm' is not found in global map"}"#, certain(ModelLoading)),
             (503, "", r#"{"error":"[request id: 7] Exceeds maximum queue size"}"#, certain(Saturated)),
             (404, "", r#"{"error":"Request for unknown model: 'm' is not found"}"#, None),
             (400, "", r#"{"error":"Request for unknown model: 'm' is not found"}"#, None),

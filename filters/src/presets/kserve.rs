@@ -1,12 +1,12 @@
 //! How does KServe's model server refuse, and what stands in front of it: Knative, and Envoy (engines 2.6)?
 
-use super::{Call, Health, Launch, Listens, Method, Origin, Preset, Sleep, Wake, Watch};
+use super::{Call, Health, Launch, Listens, Method, Origin, Preset, Wake, Watch};
 use crate::refusal::Rule;
 use spillway_policies::Trigger;
 use std::borrow::Cow;
 
-const ERRORS: Origin = Origin::read("KServe aaac4e294, python/kserve/kserve/errors.py");
-const ENDPOINTS: Origin = Origin::read("KServe aaac4e294, protocol/rest/v2_endpoints.py");
+const RECORDED: Origin = Origin::seen("KServe 0.21.0, filters/tests/fixtures");
+const RUN: Origin = Origin::seen("KServe 0.21.0, recorded run");
 const QUEUE_PROXY: Origin = Origin::read("Knative 98e5ef90aa, pkg/queue/handler.go");
 const ENVOY: Origin = Origin::inferred("Envoy's own texts, common knowledge");
 
@@ -23,26 +23,17 @@ pub(super) static PRESET: Preset = Preset {
             path: "/v2/repository/models/$model/load",
             body: "{}",
             already: None,
-            origin: ENDPOINTS,
+            origin: RUN,
         },
         blocks: true,
     },
-    sleep: Some(Sleep {
-        sleep: Call {
-            method: Method::Post,
-            path: "/v2/repository/models/$model/unload",
-            body: "{}",
-            already: None,
-            origin: ENDPOINTS,
-        },
-        wake: None,
-        per_model: true,
-    }),
+    // It has an unload call, after which it says 404 as of a model that never was: its process is ended instead.
+    sleep: None,
     watch: Watch {
         every_ms: 2_000,
         eager_ms: 200,
         listens: Listens::Loaded,
-        health: Some(Health { path: "/v2/health/ready", loading: &[], origin: ENDPOINTS }),
+        health: Some(Health { path: "/v2/health/ready", loading: &[], origin: RUN }),
         models: None,
         queue: None,
         asleep: None,
@@ -96,7 +87,7 @@ static RULES: &[Rule] = &[
         status: statuses![503],
         text: texts!["is not ready"],
         trigger: Some(Trigger::ModelLoading),
-        origin: ERRORS,
+        origin: RECORDED,
         ..Rule::HEAD
     },
 ];

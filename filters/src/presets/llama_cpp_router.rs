@@ -40,7 +40,11 @@ pub(super) static PRESET: Preset = Preset {
         eager_ms: 200,
         listens: Listens::First,
         // Says that the router is up, and nothing of any model.
-        health: Some(Health { path: "/health", loading: &[], origin: RECORDED }),
+        health: Some(Health {
+            path: "/health",
+            loading: &[],
+            origin: Origin::seen("llama-server 7e4c0a9, recorded run"),
+        }),
         models: Some(MODELS),
         // `/metrics` is a child's, and asking keeps that child awake.
         queue: None,

@@ -79,10 +79,18 @@ static RULES: &[Rule] = &[
         origin: LIFE,
         ..Rule::HEAD
     },
-    // None was named, and none is loaded. Of a model that does not exist it says "is not found".
+    // None was named, and none is loaded. Of one that does not exist, or was never loaded, it says 400 and "is not found".
     Rule {
         status: statuses![404],
         text: texts!["has no available versions"],
+        trigger: Some(Trigger::ModelLoading),
+        origin: LIFE,
+        ..Rule::HEAD
+    },
+    // It was loaded once and then unloaded.
+    Rule {
+        status: statuses![404],
+        text: texts!["Identifier of model", "is not found in global map"],
         trigger: Some(Trigger::ModelLoading),
         origin: LIFE,
         ..Rule::HEAD
