@@ -39,10 +39,11 @@ pub(super) enum Phase {
         until: Moment,
         notice: Notice,
     },
-    /// The calls are out.
+    /// The calls are out. Everybody acts on the snapshot `told`.
     Calling {
         orders: BTreeSet<u64>,
         ended: Vec<Outcome>,
+        told: Option<u64>,
     },
     /// The process was told to end.
     Ending,
@@ -172,7 +173,7 @@ impl Machine {
     pub(super) fn rest_on(&mut self, now: Moment, actions: &mut Vec<Action>) {
         let Phase::Waiting { until, notice } = self.rest.phase else { return };
         if self.is_quiet(notice) {
-            self.go_down(now, actions);
+            self.go_down(notice, now, actions);
         } else if until <= now {
             self.stay_up(now);
         }
@@ -188,7 +189,7 @@ impl Machine {
         self.setup.preset.sleep.filter(|_| !self.rest.is_call_missing)
     }
 
-    fn go_down(&mut self, now: Moment, actions: &mut Vec<Action>) {
+    fn go_down(&mut self, notice: Notice, now: Moment, actions: &mut Vec<Action>) {
         // An engine that is not well, or does not tell what it has loaded, cannot be trusted with a call.
         let can = |sleep: &Sleep| self.health.is_well() && (!sleep.per_model || self.models.are_listed());
         let Some(sleep) = self.sleep_call().filter(can) else {
@@ -204,7 +205,7 @@ impl Machine {
         if orders.is_empty() {
             self.rest.phase = Phase::Asleep { ended: false };
         } else {
-            self.rest.phase = Phase::Calling { orders, ended: Vec::new() };
+            self.rest.phase = Phase::Calling { orders, ended: Vec::new(), told: notice.seq };
         }
     }
 
@@ -219,7 +220,7 @@ impl Machine {
 
     /// The answer to a call that puts to sleep; false: it is to none.
     pub(super) fn slept(&mut self, order: u64, outcome: Outcome, now: Moment, actions: &mut Vec<Action>) -> bool {
-        let Phase::Calling { orders, ended } = &mut self.rest.phase else { return false };
+        let Phase::Calling { orders, ended, told } = &mut self.rest.phase else { return false };
         if !orders.remove(&order) {
             return false;
         }
@@ -227,12 +228,16 @@ impl Machine {
         if !orders.is_empty() {
             return true;
         }
+        let told = *told;
         if ended.contains(&Outcome::Done) {
             self.fell_asleep(now, actions);
         } else if ended.contains(&Outcome::Missing) && self.rest.model.is_none() {
             self.rest.is_call_missing = true;
-            // The process is ended instead, and who came meanwhile may have brought requests.
+            // The process is ended instead, and who came meanwhile may have brought requests. The others know already.
             self.announce(self.rest.why, None, now);
+            if let Phase::Waiting { notice, .. } = &mut self.rest.phase {
+                notice.seq = told;
+            }
         } else {
             self.stay_up(now);
         }

@@ -3,7 +3,7 @@
 use crate::engines::{NAPPER, PLAIN, QUEUED, SEVERAL, SLEEPER};
 use crate::rig::{Rig, Step, activity, asleep, listing, load, queue, setup, sleep, status};
 use Step::{After, Called, On, See};
-use spillway_filters::feed::State;
+use spillway_filters::feed::{Identity, State};
 use spillway_shim::probe::Sighting;
 use spillway_shim::state::{Event, Outcome, Setup};
 
@@ -81,6 +81,18 @@ fn where_the_call_is_missing_the_process_is_ended_now_and_next_time_at_once() {
         (On(Event::Spawned), "loading in 5200", ""),
         (After(1_000), "ready", ""),
         (sleep(""), "asleep asked", "begun, SIGTERM"),
+    ]);
+    // Who knows that it sleeps is not asked again; who has come since is.
+    let mut rig = subscribed(Rig::up(setup(&SLEEPER), queue(0, 0)));
+    rig.walk(&[(sleep(""), "asleep asked", "begun")]);
+    let seq = rig.machine.seq();
+    rig.on(activity("a", seq, 0, 0));
+    rig.on(Event::Identified(1, Identity::default()));
+    assert_eq!((rig.machine.seq(), rig.done().as_str()), (seq + 1, "/sleep"));
+    rig.walk(&[
+        (On(Event::Subscribed("b".into())), "asleep asked", ""),
+        (Called(Outcome::Missing), "asleep asked", ""),
+        (On(activity("b", seq + 1, 0, 0)), "asleep asked", "SIGTERM"),
     ]);
     let watched = Setup { owned: false, ..setup(&SLEEPER) };
     Rig::up(watched, queue(0, 0)).walk(&[

@@ -1,0 +1,182 @@
+//! A real shim around a scripted engine, and somebody who follows what it says.
+
+use crate::engine::{CONTROL, Control, Engines, LONG};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use spillway_filters::feed::{Activity, Snapshot, State};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::process::{Child, Command, Stdio};
+use std::thread::{self, JoinHandle};
+use std::time::Instant;
+use tempfile::TempDir;
+
+pub(crate) struct Shim {
+    pub(crate) folder: TempDir,
+    pub(crate) engines: Engines,
+    child: Child,
+    log: Option<JoinHandle<String>>,
+}
+
+impl Shim {
+    /// Around the scripted engine.
+    pub(crate) fn start(flags: &[&str]) -> Self {
+        let this = std::env::current_exe().expect("this binary");
+        let this = this.to_str().expect("a path");
+        Self::around(flags, &["--", this, "an_engine", "--exact", "--nocapture"])
+    }
+
+    /// Around any command.
+    pub(crate) fn around(flags: &[&str], command: &[&str]) -> Self {
+        Self::inside(TempDir::new().expect("a folder"), flags, command)
+    }
+
+    /// In this folder, where the engine listens under `engine`.
+    pub(crate) fn inside(folder: TempDir, flags: &[&str], command: &[&str]) -> Self {
+        let path = |name: &str| folder.path().join(name);
+        let engines = Engines::at(&path("control"));
+        let mut child = Command::new(env!("CARGO_BIN_EXE_spillway-shim"))
+            .args(["--preset", "vllm", "--engine", &format!("unix:{}", path("engine").display())])
+            .args(["--socket", &format!("unix:{}", path("shim").display())])
+            .args(flags)
+            .args(command)
+            .env(CONTROL, path("control"))
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the shim starts");
+        let mut stderr = child.stderr.take().expect("it is piped");
+        let log = thread::spawn(move || {
+            let mut log = String::new();
+            stderr.read_to_string(&mut log).expect("text");
+            log
+        });
+        Self { folder, engines, child, log: Some(log) }
+    }
+
+    /// An engine that is ready, and who follows it.
+    pub(crate) fn ready(flags: &[&str]) -> (Self, Control, Follower) {
+        let shim = Self::start(flags);
+        let mut engine = shim.engines.next();
+        let mut follower = shim.follow("a");
+        shim.make_ready(&mut engine, &mut follower);
+        (shim, engine, follower)
+    }
+
+    pub(crate) fn make_ready(&self, engine: &mut Control, follower: &mut Follower) {
+        engine.tell("health 200");
+        self.listen(engine);
+        follower.until(State::Ready);
+    }
+
+    pub(crate) fn listen(&self, engine: &mut Control) {
+        engine.tell(&format!("listen {}", self.folder.path().join("engine").display()));
+    }
+
+    /// Waits until the engine has written this.
+    pub(crate) fn until_log(&self, text: &str) {
+        let start = Instant::now();
+        while !self.ask("GET", "/log", "").1.contains(text) {
+            assert!(start.elapsed() < LONG, "the engine did not write {text}");
+        }
+    }
+
+    pub(crate) fn follow(&self, name: &str) -> Follower {
+        let mut stream = self.connect();
+        write!(stream, "GET /state/stream?as={name} HTTP/1.1\r\nHost: x\r\n\r\n").expect("it listens");
+        Follower { name: name.to_owned(), lines: BufReader::new(stream) }
+    }
+
+    /// The shim listens some time after it was started.
+    fn connect(&self) -> UnixStream {
+        let path = self.folder.path().join("shim");
+        let start = Instant::now();
+        let stream = loop {
+            match UnixStream::connect(&path) {
+                Ok(stream) => break stream,
+                Err(error) => assert!(start.elapsed() < LONG, "the shim does not listen: {error}"),
+            }
+            thread::yield_now();
+        };
+        stream.set_read_timeout(Some(LONG)).expect("a socket");
+        stream
+    }
+
+    /// The status of the answer.
+    pub(crate) fn post(&self, path: &str, body: &str) -> u16 {
+        self.ask("POST", path, body).0
+    }
+
+    fn ask(&self, method: &str, path: &str, body: &str) -> (u16, String) {
+        let mut stream = self.connect();
+        let length = body.len();
+        let head =
+            format!("{method} {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n");
+        write!(stream, "{head}{body}").expect("it listens");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("an answer");
+        let (head, body) = answer.split_once("\r\n\r\n").expect("a head");
+        (head[9..12].parse().expect("a status"), body.to_owned())
+    }
+
+    pub(crate) fn say(&self, follower: &Follower, seq: u64, in_flight: u64) {
+        let activity = Activity { r#as: follower.name.clone(), seq, in_flight, started: 1 };
+        let body = serde_json::to_string(&activity).expect("it renders");
+        assert_eq!(self.post("/activity", &body), 204);
+    }
+
+    pub(crate) fn signal(&self, signal: Signal) {
+        let id = i32::try_from(self.child.id()).expect("an id");
+        kill(Pid::from_raw(id), signal).expect("it lives");
+    }
+
+    /// Its exit code and its log, when it has ended.
+    pub(crate) fn ended(mut self) -> (Option<i32>, String) {
+        let code = self.child.wait().expect("it is our child").code();
+        let log = self.log.take().expect("it is read once").join().expect("it is text");
+        assert!(!self.folder.path().join("shim").exists(), "its socket is left");
+        (code, log)
+    }
+}
+
+impl Drop for Shim {
+    fn drop(&mut self) {
+        // Two signals, so that it waits for no request; it takes its engine with it.
+        if self.child.try_wait().is_ok_and(|ended| ended.is_none()) {
+            self.signal(Signal::SIGTERM);
+            self.signal(Signal::SIGINT);
+            let _ = self.child.wait();
+        }
+    }
+}
+
+/// Somebody who subscribes.
+pub(crate) struct Follower {
+    name: String,
+    lines: BufReader<UnixStream>,
+}
+
+impl Follower {
+    /// The next snapshot; none: the stream has ended.
+    pub(crate) fn next(&mut self) -> Option<Snapshot> {
+        loop {
+            let mut line = String::new();
+            if self.lines.read_line(&mut line).expect("the stream goes on or ends") == 0 {
+                return None;
+            }
+            if let Some(data) = line.strip_prefix("data: ") {
+                return Some(serde_json::from_str(data).expect("a snapshot"));
+            }
+        }
+    }
+
+    /// Reads on until the engine is in this state.
+    pub(crate) fn until(&mut self, state: State) -> Snapshot {
+        loop {
+            let snapshot = self.next().expect("the stream goes on");
+            if snapshot.engine.state == state {
+                return snapshot;
+            }
+        }
+    }
+}
