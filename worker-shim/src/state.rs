@@ -109,7 +109,7 @@ impl Machine {
             history: life::History::default(),
             health: health::Health::default(),
             looks: looks::Looks::default(),
-            models: models::Models::default(),
+            models: models::Models::new(setup.preset.watch.models.as_ref()),
             rest: rest::Rest::default(),
             drain: None,
             subscribers: subscribers::Subscribers::default(),

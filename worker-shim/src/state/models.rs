@@ -3,6 +3,7 @@
 mod list;
 
 use spillway_filters::feed::{Condition, Moment, State, Why};
+use spillway_filters::presets::ModelList;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::event::Outcome;
@@ -18,6 +19,8 @@ const LATE_LOOKS: u32 = 5;
 /// Everything about models.
 #[derive(Debug, Default)]
 pub(super) struct Models {
+    /// The list names models without their states, and each as soon as its load has begun: then the answer to our call says when it is done.
+    is_stateless: bool,
     /// What the engine lists; none: not told yet.
     listed: Option<BTreeMap<String, Listed>>,
     loads: BTreeMap<String, Load>,
@@ -51,6 +54,11 @@ struct Load {
 }
 
 impl Models {
+    /// No model is known yet.
+    pub(super) fn new(list: Option<&ModelList>) -> Self {
+        Self { is_stateless: list.is_some_and(|list| list.state.is_empty()), ..Self::default() }
+    }
+
     pub(super) const fn are_listed(&self) -> bool {
         self.listed.is_some()
     }
@@ -67,7 +75,8 @@ impl Models {
         if self.naps.contains_key(name) {
             return Some(because(State::Asleep, Why::Asked));
         }
-        if (self.loads.contains_key(name) && !ready) || self.wanted.contains(name) {
+        let loads = self.loads.get(name).is_some_and(|load| !ready || (self.is_stateless && load.order.is_some()));
+        if loads || self.wanted.contains(name) {
             return Some(Condition::of(State::Loading));
         }
         match listed {

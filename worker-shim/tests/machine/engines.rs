@@ -90,7 +90,7 @@ pub(crate) static SEVERAL: Preset = Preset {
 /// As [`SEVERAL`], but a load is only begun by the call, and loaded and unloaded models are listed alike.
 pub(crate) static ROUTER: Preset = Preset {
     wake: Wake::Call { call: call("/load"), blocks: false },
-    watch: Watch { models: Some(ModelList { unlisted: None, ..LIST }), ..WATCH },
+    watch: Watch { models: Some(ModelList { unlisted: None, state: "/status", ..LIST }), ..WATCH },
     sleep: None,
     ..BASE
 };

@@ -71,6 +71,22 @@ fn a_load_call_is_made_once_and_is_over_when_the_list_says_so() {
 }
 
 #[test]
+fn a_list_without_states_does_not_end_a_load_whose_call_is_out() {
+    Rig::up(setup(&SEVERAL), listing(&[])).walk_model(
+        "m",
+        &[
+            (load("m"), "loading", "/load m, begun"),
+            // Ollama lists a model as soon as its load has begun.
+            (sees(State::Ready), "loading", ""),
+            (load("m"), "loading", "begun"),
+            (DONE, "ready", ""),
+        ],
+    );
+    Rig::up(setup(&ROUTER), listing(&[("m", State::Absent)]))
+        .walk_model("m", &[(load("m"), "loading", "/load m, begun"), (sees(State::Ready), "ready", "")]);
+}
+
+#[test]
 fn a_load_that_is_only_begun_by_its_call_is_followed_in_the_list() {
     let begun = || {
         let mut rig = Rig::up(setup(&ROUTER), listing(&[("m", State::Absent)]));
