@@ -1,6 +1,6 @@
 //! One loop: what happens goes into the machine, what it says is done, and what is new is told.
 //!
-//! Nothing is decided here. [`engine`] is the process, [`signals`] what the system sends, [`errands`] everything that asks the engine.
+//! Nothing is decided here. `engine` is the process, `signals` what the system sends, `errands` everything that asks the engine.
 
 mod engine;
 mod errands;

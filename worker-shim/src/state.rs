@@ -3,8 +3,8 @@
 //! One pure machine: no clock, no process, no socket. [`Machine::on`] takes in what has happened and says what is to be done;
 //! [`Machine::snapshot`] is what the world is told. Every decision of the shim is made here, so that tables can test it.
 //!
-//! [`life`] is the engine's process, [`health`] what its probes say, [`looks`] when they ask, [`models`] what it has loaded, [`wishes`] how
-//! it is made to load, [`rest`] how it sleeps, [`wake`] how it wakes, [`drain`] how all of it ends, [`subscribers`] who must have been told before.
+//! `life` is the engine's process, `health` what its probes say, `looks` when they ask, `models` what it has loaded, `wishes` how
+//! it is made to load, `rest` how it sleeps, `wake` how it wakes, `drain` how all of it ends, `subscribers` who must have been told before.
 
 mod drain;
 mod event;
