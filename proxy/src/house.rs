@@ -52,7 +52,7 @@ impl House {
             engine: Arc::new(Engine::new(&config.engine, workers)),
             outlets: outlets.collect(),
             warmup: Warmup::default(),
-            shim: config.engine.shim.clone().map(|address| Arc::new(Shim::new(address))),
+            shim: config.engine.shim.clone().map(|address| Arc::new(Shim::new(address, config.engine.preset.name))),
             access: Access::new(config.log.access, config.log.format),
             held: Budget::new(config.listen.max_held_bytes),
             max_body_bytes: config.listen.max_body_bytes,

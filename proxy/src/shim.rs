@@ -28,6 +28,8 @@ pub(crate) struct Shim {
     /// The newest snapshot and when it came; none: nothing is known.
     known: ArcSwapOption<Known>,
     changed: Notify,
+    /// The preset of our configuration: the shim's should be the same.
+    preset: &'static str,
 }
 
 /// A snapshot, and when it was true.
@@ -37,9 +39,9 @@ struct Known {
 }
 
 impl Shim {
-    pub(crate) fn new(address: Address) -> Self {
+    pub(crate) fn new(address: Address, preset: &'static str) -> Self {
         let name = format!("spillway-{}", std::process::id());
-        Self { address, name, known: ArcSwapOption::empty(), changed: Notify::new() }
+        Self { address, name, known: ArcSwapOption::empty(), changed: Notify::new(), preset }
     }
 
     /// What the engine would say; none: it is asked. `model` is the name of a model that may be served elsewhere.
@@ -88,8 +90,12 @@ impl Shim {
     }
 
     fn learned(&self, snapshot: Snapshot) {
-        let state = snapshot.engine.state;
+        let (state, preset) = (snapshot.engine.state, snapshot.preset.clone());
         let before = self.known.swap(Some(Arc::new(Known { at: Instant::now(), snapshot })));
+        if before.is_none() && preset != self.preset {
+            let ours = self.preset;
+            tracing::warn!(ours, shim = preset, "the shim watches another kind of engine: give both the same preset");
+        }
         if before.is_none_or(|before| before.snapshot.engine.state != state) {
             tracing::info!(state = state.token(), "the engine's state, as the shim tells it");
         }

@@ -60,7 +60,7 @@ impl Address {
             Some(address) if address.ip().is_loopback() && address.port() != 0 => Ok(Self::Tcp(address.to_string())),
             _ => Err(BadAddress::new(
                 "must be a Unix socket or a loopback address",
-                "write unix:/path/of.sock, as in spillway-shim's --socket, or http://127.0.0.1:9902",
+                "write unix:/path/of.sock, as in spillway-shim's --socket, or http://127.0.0.1:9903",
             )),
         }
     }

@@ -1,6 +1,7 @@
 //! The subscription: a stream of snapshots, opened again whenever it ends.
 
 use super::Shim;
+use crate::config::Address;
 use crate::control::{self, Question};
 use crate::house::House;
 use pingora_core::protocols::http::client::HttpSession;
@@ -8,6 +9,7 @@ use spillway_filters::event_stream::EventStream;
 use spillway_filters::feed;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::net::{TcpStream, UnixStream};
 
 /// The first pause after a stream that ended at once; it doubles up to the longest.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
@@ -20,15 +22,36 @@ const BEGIN: Duration = Duration::from_secs(5);
 pub(crate) async fn follow(house: Arc<House>) {
     let Some(shim) = &house.shim else { return };
     let mut pause = FIRST_PAUSE;
+    // Said once for each time that it is away, and not for a shim that is about to come.
+    let mut complained = false;
     loop {
-        if let Some(session) = open(shim).await
-            && listen(shim, session).await
-        {
-            pause = FIRST_PAUSE;
+        let heard = match open(shim).await {
+            Some(session) => listen(shim, session).await,
+            None => false,
+        };
+        if heard {
+            (pause, complained) = (FIRST_PAUSE, false);
         }
         shim.lost();
+        if !heard && !complained && pause == LONGEST_PAUSE {
+            complained = true;
+            let reason = shim.unreached().await;
+            tracing::warn!(shim = %shim.address, reason, "the shim cannot be asked: the engine is tried each time");
+        }
         tokio::time::sleep(pause).await;
         pause = (pause * 2).min(LONGEST_PAUSE);
+    }
+}
+
+impl Shim {
+    /// Why it cannot be asked.
+    async fn unreached(&self) -> String {
+        let reached = match &self.address {
+            Address::Unix(path) => UnixStream::connect(path).await.map(drop),
+            Address::Tcp(address) => TcpStream::connect(address).await.map(drop),
+        };
+        reached
+            .map_or_else(|error| error.to_string(), |()| "what listens there does not answer as a shim does".to_owned())
     }
 }
 

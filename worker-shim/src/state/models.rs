@@ -26,8 +26,8 @@ pub(super) struct Models {
     loads: BTreeMap<String, Load>,
     /// Wished for, and to be begun when the engine can.
     wanted: BTreeSet<String>,
-    /// Put to sleep by us, with the looks for which the list may still say that they are loaded.
-    naps: BTreeMap<String, u32>,
+    /// Put to sleep by us, and why, with the looks for which the list may still say that they are loaded.
+    naps: BTreeMap<String, (Why, u32)>,
     faults: Bounded<Faults>,
     times: Bounded<LoadTimes>,
     /// Looks in a row that brought no list.
@@ -72,8 +72,8 @@ impl Models {
         let listed = self.listed.as_ref().and_then(|listed| listed.get(name));
         let ready = listed.is_some_and(|listed| matches!(listed.state, State::Ready | State::Saturated));
         let because = |state, why| Condition { why: Some(why), ..Condition::of(state) };
-        if self.naps.contains_key(name) {
-            return Some(because(State::Asleep, Why::Asked));
+        if let Some((why, _)) = self.naps.get(name) {
+            return Some(because(State::Asleep, *why));
         }
         let loads = self.loads.get(name).is_some_and(|load| !ready || (self.is_stateless && load.order.is_some()));
         if loads || self.wanted.contains(name) {
@@ -191,9 +191,9 @@ impl Models {
     }
 
     /// A model sleeps because we unloaded it.
-    pub(super) fn nap(&mut self, name: &str) {
+    pub(super) fn nap(&mut self, name: &str, why: Why) {
         self.changed = true;
-        self.naps.insert(name.to_owned(), LATE_LOOKS);
+        self.naps.insert(name.to_owned(), (why, LATE_LOOKS));
     }
 
     /// The engine is gone, and with it everything that it had loaded. `failed`: by itself, so that a load under way may be why.

@@ -8,6 +8,7 @@ use spillway_filters::feed::{Moment, Why, Wish};
 use spillway_filters::presets::Sleep;
 
 use super::event::{Action, Outcome};
+use super::health::Seen;
 use super::life::{After, Life};
 use super::{Machine, Notice, refused};
 use crate::asked::Reply;
@@ -109,6 +110,9 @@ impl Machine {
         if !self.setup.preset.sleep.is_some_and(|sleep| sleep.per_model) {
             return refused::no_sleep_of_a_model();
         }
+        if self.health.seen == Seen::Nobody {
+            return refused::absent();
+        }
         if !self.health.is_well() {
             return refused::unhealthy();
         }
@@ -135,8 +139,13 @@ impl Machine {
                 return Reply::Begun;
             }
             Life::Watched if self.sleep_call().is_none() => return refused::no_sleep(),
+            Life::Watched if self.health.seen == Seen::Nobody => return refused::absent(),
             Life::Watched if !self.health.is_well() => return refused::unhealthy(),
             Life::Watched | Life::Spawning | Life::Running(_) => {}
+        }
+        let per_model = self.sleep_call().is_some_and(|sleep| sleep.per_model);
+        if per_model && self.models.are_listed() && self.models.loaded().is_empty() && !self.models.are_loading() {
+            return Reply::Done;
         }
         self.announce(Why::Asked, None, now);
         Reply::Begun
@@ -152,15 +161,17 @@ impl Machine {
         self.models.changed = true;
     }
 
-    /// When an engine that nobody uses is put to sleep; none: it is used, or never is.
+    /// When an engine that nobody uses is put to sleep; none: it is used, nobody can tell, or it never is.
     pub(super) fn idle_at(&self) -> Option<Moment> {
         let idle_ms = self.setup.idle_sleep_ms?;
         let is_up = self.drain.is_none() && self.rest.phase == Phase::Awake && self.health.is_well();
-        let is_unused = self.health.is_idle() && self.subscribers.are_quiet(0) && !self.models.are_loading();
+        // Somebody must tell: silence of those who do not know is no rest.
+        let is_told = !self.subscribers.are_none() || self.health.running.is_some();
+        let is_quiet = self.health.is_idle() && self.subscribers.are_quiet(0) && !self.models.are_loading();
         let per_model = self.sleep_call().is_some_and(|sleep| sleep.per_model);
         let has_way = self.life.is_running() || self.sleep_call().is_some();
         let has_memory = !per_model || !self.models.loaded().is_empty();
-        (is_up && is_unused && has_way && has_memory).then(|| self.used_at.plus(idle_ms))
+        (is_up && is_told && is_quiet && has_way && has_memory).then(|| self.used_at.plus(idle_ms))
     }
 
     pub(super) fn doze(&mut self, now: Moment) {
@@ -203,7 +214,7 @@ impl Machine {
         let orders: BTreeSet<u64> =
             names.into_iter().map(|name| self.order(sleep.sleep, name, SLEEP_LIMIT_MS, actions)).collect();
         if orders.is_empty() {
-            self.rest.phase = Phase::Asleep { ended: false };
+            self.stay_up(now);
         } else {
             self.rest.phase = Phase::Calling { orders, ended: Vec::new(), told: notice.seq };
         }
@@ -246,12 +257,15 @@ impl Machine {
 
     fn fell_asleep(&mut self, now: Moment, actions: &mut Vec<Action>) {
         self.look_now();
+        let why = self.rest.why;
         if let Some(model) = self.rest.model.take() {
-            self.models.nap(&model);
+            self.models.nap(&model, why);
             return self.stay_up(now);
         }
         if self.sleep_call().is_some_and(|sleep| sleep.per_model) {
-            self.models.loaded().iter().for_each(|model| self.models.nap(model));
+            // What sleeps are the models: the engine takes requests, and loads what they are for.
+            self.models.loaded().iter().for_each(|model| self.models.nap(model, why));
+            return self.stay_up(now);
         }
         self.rest.phase = Phase::Asleep { ended: false };
         if self.rest.wake_after {

@@ -56,6 +56,11 @@ impl Subscribers {
         said.in_flight > 0 || before.is_some_and(|before| before.started != said.started || before.in_flight > 0)
     }
 
+    /// Whether nobody follows.
+    pub(super) fn are_none(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Whether everybody has acted on this snapshot and has no request at the engine.
     pub(super) fn are_quiet(&self, seq: u64) -> bool {
         self.0.values().all(|subscriber| subscriber.is_quiet(seq))

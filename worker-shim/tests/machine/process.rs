@@ -1,11 +1,11 @@
 //! The engine's process: started, ended by itself, started again, left alone.
 
-use crate::engines::{FIRST, PLAIN, SEVERAL};
-use crate::rig::{Rig, Step, load, reach, setup, sleep, status};
-use Step::{After, On, See};
+use crate::engines::{FIRST, PLAIN, SLEEPER};
+use crate::rig::{Rig, Step, load, queue, reach, setup, sleep, status};
+use Step::{After, Called, On, See};
 use spillway_filters::feed::Identity;
 use spillway_shim::probe::Reach;
-use spillway_shim::state::{Event, SpawnFault};
+use spillway_shim::state::{Event, Outcome, SpawnFault};
 
 const BEGUN: Step = On(Event::Begun { taken: false });
 const REFUSED: Step = See(reach(Reach::Refused));
@@ -129,9 +129,10 @@ fn having_been_ready_for_a_minute_forgets_earlier_ends() {
 
 #[test]
 fn an_engine_that_sleeps_is_not_started_again_when_it_ends() {
-    let mut rig = Rig::up(setup(&SEVERAL), crate::rig::listing(&[]));
+    let mut rig = Rig::up(setup(&SLEEPER), queue(0, 0));
     rig.walk(&[
-        (sleep(""), "asleep asked in 5200", "begun"),
+        (sleep(""), "asleep asked", "begun, /sleep"),
+        (Called(Outcome::Done), "asleep asked", ""),
         (On(Event::Ended(9)), "asleep asked in 5200", ""),
         (On(Event::Cleared), "asleep asked in 5200", ""),
         (After(100_000), "asleep asked in 5200", ""),

@@ -204,12 +204,14 @@ fn what_is_used_is_not_idle() {
 }
 
 #[test]
-fn an_idle_engine_of_which_nobody_tells_sleeps() {
-    Rig::up(idle(&NAPPER), status(200)).walk(&[
-        (After(59_999), "ready", ""),
-        (After(1), "asleep idle in 5200", "SIGTERM"),
-        (On(Event::Ended(0)), "asleep idle in 5200", ""),
-    ]);
+fn an_engine_of_whose_use_nobody_tells_is_never_idle() {
+    Rig::up(idle(&NAPPER), status(200)).walk(&[(After(600_000), "ready", "")]);
+    // Somebody follows and has nothing under way.
+    subscribed(Rig::up(idle(&NAPPER), status(200)))
+        .walk(&[(After(59_999), "ready", ""), (After(1), "asleep idle in 5200", "")]);
+    // It tells itself.
+    Rig::up(idle(&QUEUED), queue(0, 0))
+        .walk(&[(After(59_999), "ready", ""), (After(1), "asleep idle in 5200", "SIGTERM")]);
 }
 
 #[test]
@@ -269,16 +271,12 @@ fn the_models_of_an_engine_are_unloaded_one_by_one() {
     rig.walk(&[(sleep(""), "asleep asked in 5200", "begun, /unload m, /unload n")]);
     rig.walk(&[(DONE, "asleep asked in 5200", "")]);
     rig.sight = listing(&[]);
-    rig.walk(&[
-        (DONE, "asleep asked in 5200", ""),
-        (After(60_000), "asleep asked in 5200", ""),
-        // The engine itself needs no waking.
-        (load("m"), "ready", "/load m, begun"),
-        (DONE, "ready", ""),
-    ]);
-    // Somebody else loaded one.
-    let mut rig = Rig::up(setup(&SEVERAL), listing(&[]));
-    rig.walk(&[(sleep(""), "asleep asked in 5200", "begun"), (See(listing(&[("m", State::Ready)])), "ready", "")]);
+    // The engine itself takes requests, and needs no waking.
+    rig.walk(&[(DONE, "ready", ""), (After(60_000), "ready", "")]);
+    assert_eq!((rig.model("m").as_str(), rig.model("n").as_str()), ("asleep asked", "asleep asked"));
+    rig.walk(&[(sleep(""), "ready", "done"), (load("m"), "ready", "/load m, begun"), (DONE, "ready", "")]);
+    // Nothing is loaded.
+    Rig::up(setup(&SEVERAL), listing(&[])).walk(&[(sleep(""), "ready", "done")]);
 }
 
 #[test]

@@ -71,7 +71,7 @@ impl Models {
     fn follow_naps(&mut self) {
         let listed = self.listed.as_ref().expect("it was just listed");
         let before = self.naps.len();
-        self.naps.retain(|name, looks| {
+        self.naps.retain(|name, (_, looks)| {
             let is_up = listed.get(name).is_some_and(|at| matches!(at.state, State::Ready | State::Loading));
             let was_late = is_up && *looks > 0;
             *looks = if was_late { *looks - 1 } else { 0 };
