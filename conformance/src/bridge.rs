@@ -21,7 +21,7 @@ use crate::report::Report;
 use crate::stage::sample::chat;
 use crate::stage::script::Answer;
 use crate::stage::setup::{Setup, Upstream};
-use crate::stage::{Bench, Nowhere, Stage};
+use crate::stage::{Bench, Binaries, Nowhere, Stage};
 use plan::Plan;
 
 const FIXTURE: &str = include_str!("../fixtures/bridge_cases.json");
@@ -30,7 +30,7 @@ const FIXTURE: &str = include_str!("../fixtures/bridge_cases.json");
 pub async fn run(bin: &Path, filter: Option<&str>) -> Report {
     let plans = plans();
     let chosen: Vec<Plan> = plans.into_iter().filter(|plan| matches(&plan.name, filter)).collect();
-    let bench = Bench::new(bin);
+    let bench = Bench::new(&Binaries::beside(bin));
     // Kept to the end: its port must go on refusing.
     let nowhere = Nowhere::new();
     let shared = match &nowhere {

@@ -1,7 +1,6 @@
 //! What is a case, and how are many of them run?
 
 use std::future::Future;
-use std::path::Path;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +10,7 @@ use tokio::task::JoinSet;
 
 use crate::expect::{Finding, Verdict};
 use crate::report::{Outcome, Report, Row};
-use crate::stage::Bench;
+use crate::stage::{Bench, Binaries};
 
 /// A running case.
 pub type Running = Pin<Box<dyn Future<Output = Verdict> + Send>>;
@@ -41,9 +40,9 @@ pub(crate) struct Job {
     pub(crate) run: Running,
 }
 
-/// Runs cases against the binary, a few at a time. The rows keep the order of `cases`.
-pub(crate) async fn run(title: &str, cases: &[Case], bin: &Path) -> Report {
-    let bench = Bench::new(bin);
+/// Runs cases against the programs, a few at a time. The rows keep the order of `cases`.
+pub(crate) async fn run(title: &str, cases: &[Case], binaries: &Binaries) -> Report {
+    let bench = Bench::new(binaries);
     let job = |case: &Case| Job {
         name: case.name.to_owned(),
         clause: case.clause.to_owned(),

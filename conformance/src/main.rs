@@ -5,26 +5,31 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use spillway_conformance::report::Report;
-use spillway_conformance::{cases, run_bridge_cases, run_cases, run_vectors};
+use spillway_conformance::stage::Binaries;
+use spillway_conformance::{cases, engine, run_bridge_cases, run_cases, run_vectors};
 
 const HELP: &str = "\
 The black-box suite of Spillway: a scripted engine and upstream around a sidecar binary.
 
 Usage:
   spillway-conformance list
-  spillway-conformance run --bin PATH [--suite cases|bridge|vectors] [--filter TEXT] [-o json]
+  spillway-conformance run --bin PATH [--shim PATH] [--suite cases|bridge|vectors] [--filter TEXT] [-o json]
+  spillway-conformance engine --like KIND --port N [...]
 
   list            every case with the rule it proves, and the rows of the fault catalogue
   run             runs the suites against the binary; exit code 1 when a case fails
     --bin PATH    the sidecar under test, started with `run -c FILE`
+    --shim PATH   the shim under test; default: `spillway-shim` beside the sidecar
     --suite NAME  one suite only: cases, bridge (recorded decisions) or vectors (raw HTTP/1.1 requests)
     --filter TEXT only the cases whose name contains TEXT
     -o json       the reports as JSON on standard output, instead of a table
+  engine          behaves on the wire like an engine that cannot run here; without options it says which
 ";
 
 #[derive(Debug, Default)]
 struct Options {
     bin: PathBuf,
+    shim: Option<PathBuf>,
     suite: Option<String>,
     filter: Option<String>,
     json: bool,
@@ -46,6 +51,7 @@ fn main() -> ExitCode {
             Ok(options) => run(&options),
             Err(wrong) => mistake(&wrong),
         },
+        Some("engine") => engine::play(&words[1..]),
         Some("-h" | "--help" | "help") => {
             say(HELP);
             ExitCode::SUCCESS
@@ -61,6 +67,7 @@ fn options(words: &[String]) -> Result<Options, String> {
         let mut value = || words.next().cloned().ok_or_else(|| format!("{word} needs a value"));
         match word.as_str() {
             "--bin" => options.bin = value()?.into(),
+            "--shim" => options.shim = Some(value()?.into()),
             "--suite" => options.suite = Some(value()?),
             "--filter" => options.filter = Some(value()?),
             "-o" => match value()?.as_str() {
@@ -85,7 +92,7 @@ async fn run(options: &Options) -> ExitCode {
     let wanted = |suite: &str| options.suite.as_deref().is_none_or(|chosen| chosen == suite);
     let mut reports: Vec<Report> = Vec::new();
     if wanted("cases") {
-        reports.push(run_cases(&options.bin, filter).await);
+        reports.push(run_cases(&binaries(options), filter).await);
     }
     if wanted("bridge") {
         reports.push(run_bridge_cases(&options.bin, filter).await);
@@ -100,6 +107,18 @@ async fn run(options: &Options) -> ExitCode {
         reports.iter().for_each(|report| say(&report.to_string()));
     }
     if reports.iter().all(|report| report.failed() == 0) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn binaries(options: &Options) -> Binaries {
+    let mut binaries = Binaries::beside(&options.bin);
+    if let Some(shim) = &options.shim {
+        binaries.shim.clone_from(shim);
+    }
+    // This program plays the engines, wherever the sidecar lies.
+    if let Ok(own) = std::env::current_exe() {
+        binaries.engine = own;
+    }
+    binaries
 }
 
 fn say(text: &str) {

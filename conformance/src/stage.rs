@@ -2,12 +2,14 @@
 
 pub mod aftermath;
 pub mod client;
+pub mod director;
 pub mod engine;
 pub mod gate;
 pub mod head;
 pub mod journal;
 pub(crate) mod patience;
 pub mod pipe;
+pub mod program;
 pub mod sample;
 pub mod script;
 pub mod scripted;
@@ -16,7 +18,9 @@ pub mod shim;
 pub mod sidecar;
 #[cfg(test)]
 mod tests;
+pub mod traffic;
 pub mod upstream;
+pub mod wrapped;
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -28,13 +32,33 @@ use scripted::Scripted;
 use setup::{Places, Setup};
 use sidecar::{Launch, Sidecar};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use wrapped::{Wrap, Wrapped};
 
 use crate::expect::Verdict;
 
 /// Where a case gets its stage from.
 #[derive(Clone, Debug)]
 pub struct Bench {
-    bin: PathBuf,
+    binaries: Binaries,
+}
+
+/// The programs that a stage is made of.
+#[derive(Clone, Debug)]
+pub struct Binaries {
+    /// The sidecar under test.
+    pub sidecar: PathBuf,
+    /// The shim under test.
+    pub shim: PathBuf,
+    /// What plays the engines: `spillway-conformance`.
+    pub engine: PathBuf,
+}
+
+impl Binaries {
+    /// The sidecar, and what Cargo builds into the same folder.
+    pub fn beside(sidecar: &Path) -> Self {
+        let sibling = |name| sidecar.with_file_name(name);
+        Self { shim: sibling("spillway-shim"), engine: sibling("spillway-conformance"), sidecar: sidecar.to_owned() }
+    }
 }
 
 /// One case's world. Everything in it ends when it is dropped.
@@ -51,9 +75,17 @@ pub struct Stage {
 }
 
 impl Bench {
-    /// A bench for the binary at `bin`.
-    pub fn new(bin: &Path) -> Self {
-        Self { bin: bin.to_owned() }
+    /// A bench for these programs.
+    pub fn new(binaries: &Binaries) -> Self {
+        Self { binaries: binaries.clone() }
+    }
+
+    /// A place for an engine that the shim wraps. Nothing runs there yet.
+    ///
+    /// # Errors
+    /// A finding when there is no room for it.
+    pub fn wrapped(&self, wrap: Wrap) -> Verdict<Wrapped> {
+        Wrapped::new(wrap, &self.binaries)
     }
 
     /// Builds a stage. An engine without rules answers its health paths and an empty list of models.
@@ -83,7 +115,7 @@ impl Bench {
         let config = room.path.join("spillway.toml");
         std::fs::write(&config, setup.render(&places))?;
         let Places { front, admin, .. } = places;
-        Ok(Launch { bin: self.bin.clone(), config, env: setup.env.clone(), front, admin })
+        Ok(Launch { bin: self.binaries.sidecar.clone(), config, env: setup.env.clone(), front, admin })
     }
 }
 

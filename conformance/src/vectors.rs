@@ -23,7 +23,7 @@ use crate::stage::pipe::Framing;
 use crate::stage::sample::{Surface, chat};
 use crate::stage::script::Answer;
 use crate::stage::setup::Setup;
-use crate::stage::{Bench, Stage, engine, upstream};
+use crate::stage::{Bench, Binaries, Stage, engine, upstream};
 
 const FIXTURE: &str = include_str!("../fixtures/h1_vectors.json");
 
@@ -41,7 +41,7 @@ struct Vector {
 /// Runs the vectors whose name contains `filter`: one row for each.
 pub async fn run(bin: &Path, filter: Option<&str>) -> Report {
     let chosen: Vec<Vector> = vectors().into_iter().filter(|vector| matches(&vector.name, filter)).collect();
-    let bench = Bench::new(bin);
+    let bench = Bench::new(&Binaries::beside(bin));
     let lanes = (0..LANES).map(|at| chosen.iter().skip(at).step_by(LANES).cloned().collect::<Vec<_>>());
     let running: Vec<_> = lanes.map(|lane| tokio::spawn(play_lane(bench.clone(), lane))).collect();
     let mut verdicts = Vec::new();

@@ -1,13 +1,16 @@
 //! The whole black-box suite against the real binary: the cases, the bridge situations and the HTTP/1.1 vectors.
 
+use spillway_conformance::stage::Binaries;
 use spillway_conformance::{run_bridge_cases, run_cases, run_vectors};
 use std::path::Path;
 
+/// The shim and the program that plays the engines lie beside it: `cargo build -p spillway-shim -p spillway-conformance`, or a test run of
+/// the whole workspace, puts them there.
 const BINARY: &str = env!("CARGO_BIN_EXE_spillway");
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_case_passes() {
-    let report = run_cases(Path::new(BINARY), None).await;
+    let report = run_cases(&Binaries::beside(Path::new(BINARY)), None).await;
     report.print();
     assert_eq!(report.failed(), 0, "a case failed: see the table above");
 }
