@@ -57,12 +57,23 @@ mod nothing_runs_twice;
 mod onboarded_chat_is_rendered_here;
 mod original_refusal_restored;
 mod pipelined_requests_answered_in_order;
+mod preset_loads_what_would_be_held;
 mod private_reasoning_stays_private;
 mod rate_cap_restores;
 mod readyz_livez;
 mod redirect_is_refused;
 mod remote_only_never_touches_local;
 mod secret_never_appears;
+mod shim_any_order_of_starting;
+mod shim_cold_start_is_bridged;
+mod shim_crash_is_told_and_mended;
+mod shim_crash_loop_is_latched;
+mod shim_drains_with_the_engine;
+mod shim_flapping_engine_bleeds_nothing;
+mod shim_idle_engine_sleeps;
+mod shim_killed_engine_is_tried;
+mod shim_loads_what_would_be_held;
+mod shim_sleep_waits_for_calls;
 mod sigkill_leaves_nothing_stale;
 mod sigterm_drains;
 mod state_feed_refuses_before_asking;
@@ -137,12 +148,23 @@ pub const ALL: &[Case] = &[
     onboarded_chat_is_rendered_here::CASE,
     original_refusal_restored::CASE,
     pipelined_requests_answered_in_order::CASE,
+    preset_loads_what_would_be_held::CASE,
     private_reasoning_stays_private::CASE,
     rate_cap_restores::CASE,
     readyz_livez::CASE,
     redirect_is_refused::CASE,
     remote_only_never_touches_local::CASE,
     secret_never_appears::CASE,
+    shim_any_order_of_starting::CASE,
+    shim_cold_start_is_bridged::CASE,
+    shim_crash_is_told_and_mended::CASE,
+    shim_crash_loop_is_latched::CASE,
+    shim_drains_with_the_engine::CASE,
+    shim_flapping_engine_bleeds_nothing::CASE,
+    shim_idle_engine_sleeps::CASE,
+    shim_killed_engine_is_tried::CASE,
+    shim_loads_what_would_be_held::CASE,
+    shim_sleep_waits_for_calls::CASE,
     sigkill_leaves_nothing_stale::CASE,
     sigterm_drains::CASE,
     state_feed_refuses_before_asking::CASE,
