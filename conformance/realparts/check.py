@@ -10,6 +10,9 @@ import tempfile
 
 import llama_checks
 import llama_to_sie
+import shim_llama
+import shim_router
+import shim_sie
 import sie_checks
 import sie_to_openai
 import sie_to_sie
@@ -22,12 +25,15 @@ SCENES = {
     "sie-to-sie": sie_to_sie,
     "sie-to-openai": sie_to_openai,
     "llama-to-sie": llama_to_sie,
+    "shim-llama": shim_llama,
+    "shim-router": shim_router,
+    "shim-sie": shim_sie,
 }
 
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("binary", type=pathlib.Path, help="the spillway binary under test")
+    parser.add_argument("binary", type=pathlib.Path, help="the spillway binary under test; spillway-shim lies beside it")
     parser.add_argument("--parts", type=pathlib.Path, required=True, help="where setup.sh put the parts")
     parser.add_argument("--only", choices=SCENES, help="play one scene only")
     parser.add_argument("--keep", action="store_true", help="keep the logs and configurations of this run")

@@ -57,6 +57,15 @@ class Process:
         while cls._started:
             cls._started.pop().stop()
 
+    @property
+    def pid(self):
+        return self._child.pid
+
+    def exit_code(self, seconds=30):
+        """Wait for its end. A signal counts as a shell counts it."""
+        code = self._child.wait(seconds)
+        return code if code >= 0 else 128 - code
+
     def alive(self):
         return self._child.poll() is None
 
@@ -119,17 +128,23 @@ class SieServer(Process):
     def __init__(self, name, parts, folder, models, latches=None, preload=(), upstreams=None):
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
+        command, environment = self.start(parts, folder, name, self.port, models, latches, preload, upstreams)
+        super().__init__(name, command, folder, environment)
+
+    @staticmethod
+    def start(parts, folder, name, port, models, latches=None, preload=(), upstreams=None):
+        """Its command and environment, for whoever starts it."""
         # A latch holds a load, and so MODEL_LOADING, until the file exists.
         faults = {key: {"load_latch_file": str(file), "latch_timeout_s": 600} for key, file in (latches or {}).items()}
         command = [parts / "python/bin/python", "-m", "sie_server.cli", "serve"]
-        command += ["--host", "127.0.0.1", "--port", str(self.port), "--device", "cpu"]
+        command += ["--host", "127.0.0.1", "--port", str(port), "--device", "cpu"]
         command += ["--models-dir", HERE / "models", "--models", ",".join(models), "--no-hf-fallback"]
         if upstreams:
             command += ["--upstreams-file", _upstreams(folder, name, upstreams)]
         if preload:
             command += ["--preload", ",".join(preload)]
         offline = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "HF_HOME": str(folder / "hub")}
-        super().__init__(name, command, folder, {**offline, "SIE_FAKE_FAULTS": json.dumps(faults)})
+        return command, {**offline, "SIE_FAKE_FAULTS": json.dumps(faults)}
 
     def until_ready(self):
         return self.ready_when(lambda: _status(f"{self.url}/readyz") == 200, 120)
@@ -150,16 +165,90 @@ class LlamaServer(Process):
 
     def __init__(self, name, parts, folder, port, weights=None, serving=()):
         self.port, self.url = port, f"http://127.0.0.1:{port}"
-        command = [parts / LLAMA, "-m", weights or parts / WEIGHTS, "--alias", "vendor/smol", "--offline"]
-        command += ["--host", "127.0.0.1", "--port", str(port), "--device", "none", "-c", "2048", "-t", "2", "-np", "1"]
-        command += ["--no-cache-prompt", "--no-warmup", "--no-ui", *serving]
-        super().__init__(name, command, folder)
+        super().__init__(name, self.start(parts, port, weights, serving), folder)
+
+    @classmethod
+    def start(cls, parts, port, weights=None, serving=()):
+        """Its command, for whoever starts it."""
+        model = ["-m", weights or parts / WEIGHTS, "--alias", "vendor/smol"]
+        return [*cls.start_router(parts, port, model), "--no-cache-prompt", *serving]
+
+    @staticmethod
+    def start_router(parts, port, models):
+        """The command of one that serves `models`: one model, or with `--models-dir` a router in front of several."""
+        command = [parts / LLAMA, *models, "--offline", "--host", "127.0.0.1", "--port", str(port)]
+        return [*command, "--device", "none", "-c", "2048", "-t", "2", "-np", "1", "--no-warmup", "--no-ui"]
 
     def until_loading(self):
         return self.ready_when(lambda: _status(f"{self.url}/health") == 503, 30)
 
     def until_ready(self):
         return self.ready_when(lambda: _status(f"{self.url}/health") == 200, 120)
+
+
+class Shim(Process):
+    """The shim under test around the real engine that `command` starts."""
+
+    def __init__(self, name, sidecar, folder, url, command, flags=(), environment=None):
+        self._program = sidecar.with_name("spillway-shim")
+        self.address = f"unix:{folder / name}.sock"
+        self._http = httpx.Client(
+            transport=httpx.HTTPTransport(uds=self.address.removeprefix("unix:")), base_url="http://shim", timeout=10
+        )
+        command = [self._program, "--engine", url, "--socket", self.address, *flags, "--", *command]
+        super().__init__(name, command, folder, environment)
+
+    def told(self):
+        """The snapshot as it is now; none as long as there is none."""
+        try:
+            return self._http.get("/state").json()
+        except httpx.TransportError:
+            return None
+
+    def state(self):
+        told = self.told()
+        return told and told["engine"]["state"]
+
+    def until(self, state, seconds=60):
+        wait_until(lambda: self.state() == state, seconds, f"{self.name} {state}")
+
+    def post(self, path, **wish):
+        return self._http.post(path, json=wish)
+
+    def says(self, *words):
+        """What a person sees who asks it, and the exit code."""
+        asked = subprocess.run([self._program, *words, "--socket", self.address], capture_output=True, timeout=60)
+        return asked.returncode, asked.stdout.decode()
+
+    def engine(self):
+        """The engine's process; none when there is none."""
+        return next(iter(children(self.pid)), None)
+
+    def stop(self):
+        left = self.engine() if self.alive() else None
+        super().stop()
+        # Its own engine goes with it; an engine that outlives a killed shim does not outlive the stage.
+        if left is not None and resident(left):
+            os.kill(left, signal.SIGKILL)
+
+
+def children(process):
+    """The processes that it has started, whichever thread did it."""
+    try:
+        lists = [(task / "children").read_text() for task in pathlib.Path(f"/proc/{process}/task").iterdir()]
+        return [int(each) for each in " ".join(lists).split()]
+    except OSError:
+        return []
+
+
+def resident(process):
+    """Bytes of memory that a process and its descendants hold; 0 when it is gone."""
+    try:
+        status = pathlib.Path(f"/proc/{process}/status").read_text()
+    except OSError:
+        return 0
+    own = next((int(line.split()[1]) for line in status.splitlines() if line.startswith("VmRSS:")), 0)
+    return own * 1024 + sum(map(resident, children(process)))
 
 
 class HeldWeights:
@@ -169,8 +258,8 @@ class HeldWeights:
     real loading state for exactly as long as wanted (at most /proc/sys/fs/lease-break-time, 45 s as a rule).
     """
 
-    def __init__(self, parts, folder):
-        self.path = folder / "held.gguf"
+    def __init__(self, parts, folder, path="held.gguf"):
+        self.path = folder / path
         shutil.copyfile(parts / WEIGHTS, self.path)
         self._file = self.path.open("r+b")
         # The kernel tells the holder that somebody waits; unheeded, that signal would end this process.

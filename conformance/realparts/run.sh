@@ -2,7 +2,8 @@
 # The real-parts stage: Spillway between real clients (sie-sdk, the OpenAI client, the Cohere client) and real engines
 # (sie-server, llama-server). Installs the parts, then proves the promises of check.py.
 #
-#   run.sh [SPILLWAY]     SPILLWAY is the binary to test; default: the newest in target/{dist,release,debug}, else it is built
+#   run.sh [SPILLWAY]     SPILLWAY is the binary to test, with spillway-shim beside it; default: the newest in target/{dist,release,debug},
+#                         else both are built
 #
 # Exit 0: every check passed. Exit 1: a check failed, or a part could not be installed.
 set -euo pipefail
@@ -17,10 +18,12 @@ fi
 if [ -z "$binary" ]; then
   # shellcheck source=.ci/cmake.sh
   . "$root/.ci/cmake.sh"
-  (cd "$root" && cargo build -p spillway)
+  (cd "$root" && cargo build -p spillway -p spillway-shim)
   binary=$target/debug/spillway
 fi
-if [ ! -x "$binary" ]; then echo "no such binary: $binary" >&2; exit 1; fi
+for each in "$binary" "$(dirname "$binary")/spillway-shim"; do
+  if [ ! -x "$each" ]; then echo "no such binary: $each (cargo build -p spillway -p spillway-shim)" >&2; exit 1; fi
+done
 
 bash "$here/setup.sh"
 parts=${SPILLWAY_PARTS:-${XDG_CACHE_HOME:-$HOME/.cache}/spillway/parts}
