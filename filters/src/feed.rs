@@ -105,6 +105,9 @@ pub enum Why {
     Idle,
     /// Somebody asked.
     Asked,
+    /// What a later version says.
+    #[serde(other)]
+    Other,
 }
 
 /// A wish to load or to sleep.
@@ -201,6 +204,8 @@ mod tests {
     fn what_a_later_version_adds_is_left_alone_and_a_state_it_adds_is_an_error() {
         let text = r#"{"seq":1,"preset":"sie","engine":{"state":"ready","later":1},"later":{}}"#;
         assert_eq!(serde_json::from_str::<Snapshot>(text).expect("it reads").engine, Condition::of(State::Ready));
+        let text = r#"{"seq":1,"preset":"sie","engine":{"state":"unhealthy","why":"a_later_reason"}}"#;
+        assert_eq!(serde_json::from_str::<Snapshot>(text).expect("it reads").engine.why, Some(Why::Other));
         let text = r#"{"seq":1,"preset":"sie","engine":{"state":"dreaming"}}"#;
         assert!(serde_json::from_str::<Snapshot>(text).is_err());
     }

@@ -35,6 +35,11 @@ pub(crate) async fn ask(peers: &[HttpPeer], question: Question<'_>) -> Option<(u
     Some((status, body.into()))
 }
 
+/// Whether anybody accepts a connection.
+pub(crate) async fn is_there(peers: &[HttpPeer]) -> bool {
+    connect(peers).await.is_some()
+}
+
 /// Sends a question and reads the head of its answer, on a connection of its own: a load may take minutes, a stream has no end.
 pub(crate) async fn send(peers: &[HttpPeer], question: Question<'_>) -> Option<HttpSession> {
     let Question { method, path, body, host } = question;

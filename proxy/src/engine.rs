@@ -38,7 +38,7 @@ pub(crate) struct Engine {
     room: Option<Arc<Budget>>,
     /// A shim waits for requests in flight, so they are counted.
     counts: bool,
-    /// Requests that were given room since the start, where they are counted.
+    /// Requests that were given room since the start and did more than read, where they are counted.
     started: AtomicU64,
 }
 
@@ -88,12 +88,13 @@ impl Engine {
         self.slots.sweep(tick);
     }
 
-    /// Room for one more request, when `max_in_flight` limits them or a shim wants to know of them.
-    pub(crate) fn room(&self) -> Result<Option<Share>, NoRoom> {
+    /// Room for one more request, when `max_in_flight` limits them or a shim wants to know of them. What only reads does not keep an engine
+    /// from being idle.
+    pub(crate) fn room(&self, only_reads: bool) -> Result<Option<Share>, NoRoom> {
         let Some(room) = &self.room else { return Ok(None) };
         let share = room.take(1).ok_or(NoRoom)?;
         if self.counts {
-            self.started.fetch_add(1, Ordering::Relaxed);
+            self.started.fetch_add(u64::from(!only_reads), Ordering::Relaxed);
             // Counted before the state is looked at: see `shim::report`.
             fence(Ordering::SeqCst);
         }

@@ -7,15 +7,19 @@ use crate::client::Client;
 use crate::house::House;
 use crate::intake::Call;
 use crate::local::{Fault, Refused, made};
-use crate::local_models;
+use crate::local_models::{self, Look};
 use spillway_filters::error_answer::ErrorAnswer;
 use spillway_filters::presets::ModelList;
 use spillway_policies::routing::Route;
 use spillway_policies::{Refusal, State, Surface, Trigger, Verdict, decide};
 
-/// The refusal that the engine would give, as the shim tells its state. Only calls of a surface are refused so.
+/// The refusal that the engine would give, as the shim tells its state. What is no inference is refused only by an engine that was promised
+/// to be left alone.
 pub(crate) fn by_shim(house: &House, call: &Call, route: &Route<'_>) -> Option<Refused> {
-    let (shim, surface) = (house.shim.as_ref()?, call.surface?);
+    let shim = house.shim.as_ref()?;
+    let Some(surface) = call.surface else {
+        return shim.foresee_unbridged(None).map(|seen| foreseen(call, seen.trigger, seen.answer));
+    };
     let model = matches!(route, Route::Hybrid { .. }).then_some(call.model.as_str());
     let seen = shim.foresee(model)?;
     if seen.only_if_bridged && !would_bridge(route, surface, seen.trigger) {
@@ -39,11 +43,17 @@ pub(crate) async fn by_list(
     call: &Call,
     list: &ModelList,
 ) -> Result<Option<Refused>, Fault> {
-    let state = local_models::state(house, client, list, &call.model).await?;
-    let loading = match state {
-        // An engine that lists without states lists a model as soon as its load has begun; a load that we asked for says when it is done.
-        Some(State::Ready) => list.state.is_empty() && house.warmup.is_loading(&call.model),
-        state => state.is_some_and(|state| state.model_trigger() == Some(Trigger::ModelLoading)),
+    let loading = match local_models::look_up(house, client, list, &call.model).await? {
+        Look::Listed(state) => {
+            house.warmup.is_listed(&call.model);
+            // An engine that lists without states lists a model as soon as its load has begun; our own load says when it is done.
+            let begun = state == State::Ready && list.state.is_empty() && house.warmup.is_loading(&call.model);
+            begun || state.model_trigger() == Some(Trigger::ModelLoading)
+        }
+        Look::Unlisted(state) => {
+            state.model_trigger() == Some(Trigger::ModelLoading) && !house.warmup.may_be_an_alias(&call.model)
+        }
+        Look::Unknown => false,
     };
     Ok(loading.then(|| foreseen(call, Trigger::ModelLoading, ErrorAnswer::model_loading())))
 }

@@ -118,12 +118,13 @@ impl ProxyHttp for Sidecar {
                 return answered(session, &answer, surface).await;
             }
         }
-        let Ok(room) = self.house.engine.room() else {
+        let only_reads = matches!(session.req_header().method, http::Method::GET | http::Method::HEAD);
+        let Ok(room) = self.house.engine.room(only_reads) else {
             write(session, &ErrorAnswer::queue_full(), surface, true).await?;
             return Ok(true);
         };
         passing.room = room;
-        if let Some(answer) = warmup::refuse_unbridged(&self.house, surface) {
+        if let Some(answer) = warmup::refuse_unbridged(&self.house, &mut passing.log, surface, only_reads) {
             write(session, &answer, surface, true).await?;
             return Ok(true);
         }

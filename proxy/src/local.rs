@@ -9,7 +9,7 @@ use crate::connection::{Connection, Ended};
 use crate::engine::NoConnection;
 use crate::house::House;
 use crate::intake::Call;
-use crate::{foreseen, local_body, local_state, stream_io};
+use crate::{foreseen, local_body, local_state, stream_io, warmup};
 use pingora_core::protocols::Stream;
 use spillway_filters::error_answer::ErrorAnswer;
 use spillway_filters::refusal::{self, Answer as Seen, Phase, Veiled};
@@ -75,7 +75,7 @@ pub(crate) enum Broken {
 
 /// Asks the engine once. `connection.request_head` is the head to send.
 pub(crate) async fn attempt(house: &House, client: &mut Client<'_>, call: &Call, route: &Route<'_>) -> Local {
-    let Ok(room) = house.engine.room() else {
+    let Ok(room) = house.engine.room(call.only_reads) else {
         return Local::Refused(made(call, Trigger::Saturated, ErrorAnswer::queue_full()));
     };
     if let Some(refused) = foreseen::by_shim(house, call, route) {
@@ -119,7 +119,10 @@ pub(crate) async fn attempt(house: &House, client: &mut Client<'_>, call: &Call,
 
 /// Asks the engine to change protocols, on a connection of its own. Never a refusal that could be bridged.
 pub(crate) async fn upgrade(house: &House, client: &mut Client<'_>, held: &crate::held::Held) -> Local {
-    let Ok(room) = house.engine.room() else { return Local::Broken(Fault::Engine(ErrorAnswer::queue_full())) };
+    let Ok(room) = house.engine.room(false) else { return Local::Broken(Fault::Engine(ErrorAnswer::queue_full())) };
+    if let Some(answer) = warmup::refuse_unbridged(house, client.log, None, false) {
+        return Local::Broken(Fault::Engine(answer));
+    }
     let mut engine = match connect(house, client.connection).await {
         Ok(engine) => engine,
         Err(NotConnected::Fault(fault)) => return Local::Broken(fault),

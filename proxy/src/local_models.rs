@@ -6,7 +6,7 @@
 use crate::client::Client;
 use crate::house::House;
 use crate::local::Fault;
-use crate::local_state::{self, Asked};
+use crate::local_state::{self, Asked, Told};
 use parking_lot::Mutex;
 use spillway_filters::presets::ModelList;
 use spillway_filters::sighting;
@@ -19,35 +19,94 @@ const MOST_BYTES: usize = 1024 * 1024;
 /// How long the engine may take for it: a caller waits.
 const MOST_MS: u64 = 1_000;
 
-/// What the engine listed, and the tick it was asked at: a list counts for one tick, a quarter of a second (engines 2.8).
+/// For so many ticks an engine that let a caller wait for a list in vain is not asked again: every call is tried then.
+const LEFT_ALONE_TICKS: u32 = 8;
+
+/// An answer that takes so many ticks let its caller wait.
+const SLOW_TICKS: u32 = 2;
+
+/// For so many ticks an older list counts while somebody asks for the next one.
+const OLD_TICKS: u32 = 4;
+
+/// What a list says of one model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Look {
+    /// It is on the list.
+    Listed(State),
+    /// It is not, which means this.
+    Unlisted(State),
+    /// Nothing is known.
+    Unknown,
+}
+
+/// What the engine listed. A list counts for the tick it was asked at, a quarter of a second (engines 2.8).
 #[derive(Default)]
-pub(crate) struct Listed(Mutex<Option<(u32, HashMap<String, State>)>>);
+pub(crate) struct Listed(Mutex<Lists>);
+
+#[derive(Default)]
+struct Lists {
+    /// When the engine was asked last.
+    asked: u32,
+    /// The newest list, and when it was asked for.
+    newest: Option<(u32, HashMap<String, State>)>,
+    /// When it let a caller wait in vain.
+    failed: Option<u32>,
+}
 
 impl Listed {
-    /// The model's state as of this tick; none: the engine must be asked. While one call asks, the others go by the list before.
-    fn known(&self, list: &ModelList, model: &str, tick: u32) -> Option<Option<State>> {
-        let mut listed = self.0.lock();
-        let (at, states) = listed.as_mut()?;
-        let state = states.get(model).copied().or(list.unlisted);
-        if *at == tick {
-            return Some(state);
+    /// What is known at this tick; none: this call must ask. While one call asks, the others go by the list before.
+    fn known(&self, list: &ModelList, model: &str, tick: u32) -> Option<Look> {
+        let mut lists = self.0.lock();
+        if lists.failed.is_some_and(|failed| tick.wrapping_sub(failed) < LEFT_ALONE_TICKS) {
+            return Some(Look::Unknown);
         }
-        *at = tick;
+        let most_ticks = if lists.asked == tick { OLD_TICKS } else { 0 };
+        if let Some((at, states)) = &lists.newest
+            && tick.wrapping_sub(*at) <= most_ticks
+        {
+            return Some(look(list, states, model));
+        }
+        if lists.asked == tick {
+            return Some(Look::Unknown);
+        }
+        lists.asked = tick;
         None
     }
 
-    fn learn(&self, tick: u32, states: HashMap<String, State>) {
-        *self.0.lock() = Some((tick, states));
+    /// Nobody was there: the next call may ask at once.
+    fn forget(&self) {
+        *self.0.lock() = Lists::default();
+    }
+
+    /// Takes in what was asked for at `tick` and came `now`.
+    fn learn(&self, tick: u32, now: u32, states: Option<HashMap<String, State>>) {
+        let mut lists = self.0.lock();
+        match states {
+            None => {
+                lists.newest = None;
+                lists.failed = (now.wrapping_sub(tick) >= SLOW_TICKS).then_some(now);
+            }
+            // An answer that was overtaken by a newer one says nothing.
+            Some(_) if lists.newest.as_ref().is_some_and(|(at, _)| *at > tick) => {}
+            Some(states) => (lists.newest, lists.failed) = (Some((tick, states)), None),
+        }
     }
 }
 
-/// The state of a model whose call the engine may hold; none: it is tried. The only fault is that the caller has left.
-pub(crate) async fn state(
+fn look(list: &ModelList, states: &HashMap<String, State>, model: &str) -> Look {
+    match states.get(model) {
+        Some(state) => Look::Listed(*state),
+        None => list.unlisted.map_or(Look::Unknown, Look::Unlisted),
+    }
+}
+
+/// What the engine's list says of a model whose call it may hold. The only fault is that the caller has left.
+pub(crate) async fn look_up(
     house: &House,
     client: &mut Client<'_>,
     list: &ModelList,
     model: &str,
-) -> Result<Option<State>, Fault> {
+) -> Result<Look, Fault> {
     let tick = house.clock.tick();
     if let Some(known) = house.engine.listed.known(list, model, tick) {
         return Ok(known);
@@ -55,12 +114,19 @@ pub(crate) async fn state(
     let (path, body) = (list.call.path_for(model), list.call.body_for(model));
     let asked =
         Asked { method: list.call.method.token(), path: &path, body: &body, most_bytes: MOST_BYTES, most_ms: MOST_MS };
-    let answer = local_state::fetch(house, client, &asked).await?;
-    let Some(models) = answer.and_then(|answer| sighting::models(list, &answer)) else { return Ok(None) };
-    let states: HashMap<_, _> = models.into_iter().map(|model| (model.name, model.state)).collect();
-    let state = states.get(model).copied().or(list.unlisted);
-    house.engine.listed.learn(tick, states);
-    Ok(state)
+    let models = match local_state::fetch(house, client, &asked).await? {
+        Told::Answer(answer) => sighting::models(list, &answer),
+        Told::Nothing => None,
+        Told::Nobody => {
+            house.engine.listed.forget();
+            return Ok(Look::Unknown);
+        }
+    };
+    let states: Option<HashMap<_, _>> =
+        models.map(|models| models.into_iter().map(|model| (model.name, model.state)).collect());
+    let seen = states.as_ref().map_or(Look::Unknown, |states| look(list, states, model));
+    house.engine.listed.learn(tick, house.clock.tick(), states);
+    Ok(seen)
 }
 
 #[cfg(test)]
@@ -68,10 +134,9 @@ mod tests {
     use super::*;
     use spillway_filters::presets::{Call, Method, Origin};
 
-    #[test]
-    fn a_list_counts_for_a_tick_and_one_call_renews_it() {
+    fn list() -> ModelList {
         let call = Call { method: Method::Get, path: "/", body: "", already: None, origin: Origin::CONFIGURED };
-        let list = ModelList {
+        ModelList {
             call,
             list: "",
             names: &[],
@@ -81,13 +146,42 @@ mod tests {
             unlisted: Some(State::Absent),
             optional_ending: "",
             gates: true,
-        };
+        }
+    }
+
+    #[test]
+    fn a_list_counts_for_a_tick_and_one_call_renews_it() {
+        let list = list();
+        let listed = Listed::default();
+        let ready = || Some(HashMap::from([("m".to_owned(), State::Ready)]));
+        assert_eq!(listed.known(&list, "m", 1), None);
+        // Nothing is known yet, and somebody asks already.
+        assert_eq!(listed.known(&list, "m", 1), Some(Look::Unknown));
+        listed.learn(1, 1, ready());
+        assert_eq!(listed.known(&list, "m", 1), Some(Look::Listed(State::Ready)));
+        assert_eq!(listed.known(&list, "other", 1), Some(Look::Unlisted(State::Absent)));
+        assert_eq!(listed.known(&list, "m", 2), None);
+        assert_eq!(listed.known(&list, "m", 2), Some(Look::Listed(State::Ready)));
+        // An old list does not count for ever, whoever asks.
+        assert_eq!(listed.known(&list, "m", 9), None);
+        assert_eq!(listed.known(&list, "m", 9), Some(Look::Unknown));
+        listed.learn(9, 9, Some(HashMap::new()));
+        listed.learn(2, 9, ready());
+        assert_eq!(listed.known(&list, "m", 9), Some(Look::Unlisted(State::Absent)));
+    }
+
+    #[test]
+    fn an_engine_that_lets_callers_wait_for_its_list_is_left_alone_for_a_while() {
+        let list = list();
         let listed = Listed::default();
         assert_eq!(listed.known(&list, "m", 1), None);
-        listed.learn(1, HashMap::from([("m".to_owned(), State::Ready)]));
-        assert_eq!(listed.known(&list, "m", 1), Some(Some(State::Ready)));
-        assert_eq!(listed.known(&list, "other", 1), Some(Some(State::Absent)));
+        // At once: it costs nothing to ask again.
+        listed.learn(1, 1, None);
         assert_eq!(listed.known(&list, "m", 2), None);
-        assert_eq!(listed.known(&list, "m", 2), Some(Some(State::Ready)));
+        listed.learn(2, 4, None);
+        for tick in 4..12 {
+            assert_eq!(listed.known(&list, "m", tick), Some(Look::Unknown));
+        }
+        assert_eq!(listed.known(&list, "m", 12), None);
     }
 }

@@ -27,8 +27,8 @@ pub(crate) async fn ask(
     model: &str,
 ) -> Result<Option<Refusal>, Fault> {
     let asked = Asked { method: "GET", path: &models::path(model), body: "", most_bytes: MOST_BYTES, most_ms: MOST_MS };
-    let described = fetch(house, client, &asked).await?;
-    Ok(described.and_then(|described| veiled.reveal(&described)))
+    let Told::Answer(described) = fetch(house, client, &asked).await? else { return Ok(None) };
+    Ok(veiled.reveal(&described))
 }
 
 /// One question about its state to the engine.
@@ -42,8 +42,18 @@ pub(crate) struct Asked<'a> {
     pub(crate) most_ms: u64,
 }
 
-/// The engine's answer to a question about its state; none: it gave none of use. The only fault is that the caller has left.
-pub(crate) async fn fetch(house: &House, client: &mut Client<'_>, asked: &Asked<'_>) -> Result<Option<Vec<u8>>, Fault> {
+/// What came of a question.
+pub(crate) enum Told {
+    /// The body of a 200.
+    Answer(Vec<u8>),
+    /// Nothing of use.
+    Nothing,
+    /// Nobody is there.
+    Nobody,
+}
+
+/// The engine's answer to a question about its state. The only fault is that the caller has left.
+pub(crate) async fn fetch(house: &House, client: &mut Client<'_>, asked: &Asked<'_>) -> Result<Told, Fault> {
     let question = question(&client.connection.request_head, &house.engine.path_prefix, asked);
     let request_head = std::mem::replace(&mut client.connection.request_head, question);
     let answer_head = std::mem::take(&mut client.connection.answer_head);
@@ -51,13 +61,13 @@ pub(crate) async fn fetch(house: &House, client: &mut Client<'_>, asked: &Asked<
     client.connection.request_head = request_head;
     client.connection.answer_head = answer_head;
     match described {
-        Err(Fault::Engine(_)) => Ok(None),
+        Err(Fault::Engine(_)) => Ok(Told::Nothing),
         described => described,
     }
 }
 
 /// Sends the question that stands in `request_head` and reads the description.
-async fn describe(house: &House, client: &mut Client<'_>, asked: &Asked<'_>) -> Result<Option<Vec<u8>>, Fault> {
+async fn describe(house: &House, client: &mut Client<'_>, asked: &Asked<'_>) -> Result<Told, Fault> {
     let mut idle = house.engine.idle(&house.clock);
     loop {
         let reused = idle.is_some();
@@ -66,7 +76,7 @@ async fn describe(house: &House, client: &mut Client<'_>, asked: &Asked<'_>) -> 
             None => match local::connect(house, client.connection).await {
                 Ok(engine) => engine,
                 Err(NotConnected::Fault(fault)) => return Err(fault),
-                Err(NotConnected::Unreached(_)) => return Ok(None),
+                Err(NotConnected::Unreached(_)) => return Ok(Told::Nobody),
             },
         };
         client.connection.deadline.arm(asked.most_ms.min(client.first_byte_ms(house)));
@@ -74,25 +84,20 @@ async fn describe(house: &House, client: &mut Client<'_>, asked: &Asked<'_>) -> 
         match local::first_head(&mut engine, client.connection, asked.body.as_bytes(), &mut body, false).await {
             Ok(head) => return read(house, client, asked.most_bytes, Answer { engine, head, body, room: None }).await,
             Err(Broken::Unsent) if reused => {}
-            Err(Broken::Unsent) => return Ok(None),
+            Err(Broken::Unsent) => return Ok(Told::Nothing),
             Err(Broken::Fault(fault)) => return Err(fault),
         }
     }
 }
 
-async fn read(
-    house: &House,
-    client: &mut Client<'_>,
-    most: usize,
-    mut answer: Answer,
-) -> Result<Option<Vec<u8>>, Fault> {
+async fn read(house: &House, client: &mut Client<'_>, most: usize, mut answer: Answer) -> Result<Told, Fault> {
     if answer.head.status != 200 {
-        return Ok(None);
+        return Ok(Told::Nothing);
     }
-    let Some(seen) = local_body::whole(&mut answer, client.connection, most).await? else { return Ok(None) };
+    let Some(seen) = local_body::whole(&mut answer, client.connection, most).await? else { return Ok(Told::Nothing) };
     let described = local_body::plain(&answer, seen, most).map(|plain| plain.into_owned());
     local_body::take(house, answer, seen);
-    Ok(described)
+    Ok(described.map_or(Told::Nothing, Told::Answer))
 }
 
 /// The question, to the host that the call named and with what it authorises itself by: an engine that asks for a key has seen it a moment

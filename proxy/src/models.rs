@@ -32,6 +32,8 @@ pub(crate) async fn serve<'c>(house: &'c House, mut client: Client<'c>, call: Ca
             let said = match refused.meaning.trigger {
                 Trigger::Provisioning => Said::Starting,
                 Trigger::Unhealthy => Said::Unreachable,
+                // It sleeps.
+                Trigger::ModelLoading if refused.foreseen => Said::Loading,
                 // It is there, and full.
                 Trigger::ModelLoading | Trigger::Saturated => return client.restore(refused, Disclosure::Local).await,
             };

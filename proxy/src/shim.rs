@@ -9,12 +9,15 @@ use crate::config::Address;
 use crate::control::{self, Question};
 use crate::house::House;
 use arc_swap::ArcSwapOption;
+use parking_lot::Mutex;
 use pingora_core::upstreams::peer::HttpPeer;
-use spillway_filters::error_answer::ErrorAnswer;
 use spillway_filters::feed::{self, Snapshot, State, Wish};
 use spillway_filters::foresight::{self, Foreseen};
+use spillway_policies::Surface;
+use std::collections::hash_map::RandomState;
+use std::hash::{BuildHasher as _, Hasher as _};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 
 pub(crate) use follow::follow;
@@ -28,6 +31,8 @@ pub(crate) struct Shim {
     /// The newest snapshot and when it came; none: nothing is known.
     known: ArcSwapOption<Known>,
     changed: Notify,
+    /// When the log was told of a change last.
+    said_at: Mutex<Option<Instant>>,
     /// The preset of our configuration: the shim's should be the same.
     preset: &'static str,
 }
@@ -40,8 +45,9 @@ struct Known {
 
 impl Shim {
     pub(crate) fn new(address: Address, preset: &'static str) -> Self {
-        let name = format!("spillway-{}", std::process::id());
-        Self { address, name, known: ArcSwapOption::empty(), changed: Notify::new(), preset }
+        // In containers every process has the same number: the rest tells them apart.
+        let name = format!("spillway-{}-{:x}", std::process::id(), RandomState::new().build_hasher().finish());
+        Self { address, name, known: ArcSwapOption::empty(), changed: Notify::new(), said_at: Mutex::default(), preset }
     }
 
     /// What the engine would say; none: it is asked. `model` is the name of a model that may be served elsewhere.
@@ -55,9 +61,19 @@ impl Shim {
         foresight::foresee(&known.snapshot, model, elapsed_ms)
     }
 
-    /// What a call that can only go to the engine gets when the engine certainly is not there.
-    pub(crate) fn foresee_unbridged(&self) -> Option<ErrorAnswer> {
-        self.foresee(None).filter(|seen| !seen.only_if_bridged).map(|seen| seen.answer)
+    /// What a call gets that can only go to the engine: inference when the engine certainly is not there, anything else when it was promised
+    /// to be left alone.
+    pub(crate) fn foresee_unbridged(&self, surface: Option<Surface>) -> Option<Foreseen> {
+        if surface.is_none() && !self.is_left_alone() {
+            return None;
+        }
+        self.foresee(None).filter(|seen| !seen.only_if_bridged)
+    }
+
+    /// Whether the engine sleeps or is on its way down.
+    fn is_left_alone(&self) -> bool {
+        let known = self.known.load();
+        known.as_ref().is_some_and(|known| matches!(known.snapshot.engine.state, State::Asleep | State::Draining))
     }
 
     /// Whether anything is known.
@@ -70,11 +86,11 @@ impl Shim {
         self.known.load().as_ref().is_some_and(|known| foresight::needs_a_wish(&known.snapshot, model))
     }
 
-    /// Asks for a model, or for the engine; whether it is loaded or on its way.
-    pub(crate) async fn load(&self, model: Option<&str>) -> bool {
+    /// Asks for a model, or for the engine; whether it is loaded or on its way. None: there was no answer.
+    pub(crate) async fn load(&self, model: Option<&str>) -> Option<bool> {
         let wish = Wish { model: model.map(str::to_owned) };
         let body = serde_json::to_string(&wish).expect("a name always renders as JSON");
-        self.ask(feed::paths::LOAD, body).await.is_some_and(|status| status < 300)
+        self.ask(feed::paths::LOAD, body).await.map(|status| status < 300)
     }
 
     async fn ask(&self, path: &'static str, body: String) -> Option<u16> {
@@ -96,16 +112,31 @@ impl Shim {
             let ours = self.preset;
             tracing::warn!(ours, shim = preset, "the shim watches another kind of engine: give both the same preset");
         }
-        if before.is_none_or(|before| before.snapshot.engine.state != state) {
+        if before.is_none_or(|before| before.snapshot.engine.state != state) && self.may_say() {
             tracing::info!(state = state.token(), "the engine's state, as the shim tells it");
         }
         self.changed.notify_one();
     }
 
     fn lost(&self) {
-        if self.known.swap(None).is_some() {
+        // Who follows again is told anew what is in flight.
+        self.changed.notify_one();
+        if self.known.swap(None).is_some() && self.may_say() {
             tracing::warn!(shim = %self.address, "the engine's state is not known any more: the engine is tried each time");
         }
+    }
+}
+
+impl Shim {
+    /// Whether the log may be told: once a second at most, whatever the shim does.
+    fn may_say(&self) -> bool {
+        let now = Instant::now();
+        let mut said_at = self.said_at.lock();
+        let may = said_at.is_none_or(|at| now.duration_since(at) >= Duration::from_secs(1));
+        if may {
+            *said_at = Some(now);
+        }
+        may
     }
 }
 

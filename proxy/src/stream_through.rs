@@ -21,12 +21,12 @@ use std::task::Poll;
 ///
 /// The connection ends with the answer, unless the whole body was passed on: what is left of one must not be taken for the next request.
 pub(crate) async fn serve<'c>(house: &'c House, client: Client<'c>, mut head: RequestHead, upload: Upload) -> Served {
-    let wants_more = client.wants_more();
+    let (wants_more, surface) = (client.wants_more(), client.surface());
     let mut client = client.closing();
-    let Ok(room) = house.engine.room() else {
+    let Ok(room) = house.engine.room(false) else {
         return client.fault(Fault::Engine(ErrorAnswer::queue_full())).await;
     };
-    if let Some(answer) = warmup::refuse_unbridged(house, client.surface()) {
+    if let Some(answer) = warmup::refuse_unbridged(house, client.log, surface, false) {
         return client.fault(Fault::Engine(answer)).await;
     }
     // A new connection: nothing can be sent again if an idle one turns out to be closed.

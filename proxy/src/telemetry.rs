@@ -308,8 +308,12 @@ fn is_text(format: LogFormat) -> bool {
 
 /// Starts the log of the process itself, on stderr.
 pub fn start(format: LogFormat) {
-    let builder =
-        tracing_subscriber::fmt().with_writer(std::io::stderr).with_target(false).with_max_level(tracing::Level::INFO);
+    let builder = tracing_subscriber::fmt()
+        .with_writer(std::io::stderr)
+        .with_target(false)
+        .with_max_level(tracing::Level::INFO)
+        // It would say on stderr that stderr cannot be written, and panic.
+        .log_internal_errors(false);
     // A second start, in a test, keeps the first.
     let _ = if is_text(format) { builder.try_init() } else { builder.json().flatten_event(true).try_init() };
 }

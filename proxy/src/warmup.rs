@@ -5,11 +5,12 @@ use crate::control::{self, Question};
 use crate::engine::Engine;
 use crate::house::House;
 use crate::shim::Shim;
+use crate::telemetry::Exchange;
 use parking_lot::Mutex;
 use spillway_filters::error_answer::ErrorAnswer;
 use spillway_filters::presets::{Call, Wake};
 use spillway_policies::Surface;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -22,7 +23,14 @@ const LATCH_AFTER: u32 = 6;
 
 /// Which models are being loaded, and how often that failed.
 #[derive(Clone, Default)]
-pub(crate) struct Warmup(Arc<Mutex<HashMap<String, Load>>>);
+pub(crate) struct Warmup(Arc<Mutex<Loads>>);
+
+#[derive(Default)]
+struct Loads {
+    by_model: HashMap<String, Load>,
+    /// Models that the engine says it has loaded and has not listed since: it may list them under another name.
+    unlisted: HashSet<String>,
+}
 
 /// One model's loads.
 struct Load {
@@ -42,26 +50,58 @@ pub(crate) fn wake(house: &House, model: &str) {
     }
     let (warmup, key, model) = (house.warmup.clone(), key.to_owned(), model.map(str::to_owned));
     tokio::spawn(async move {
-        let woken = tokio::time::timeout(LOAD_TIME, way.load(model.as_deref())).await.unwrap_or(false);
-        tracing::info!(model, woken, "asked for a load");
-        warmup.end(&key, woken);
+        let loaded = tokio::time::timeout(LOAD_TIME, way.load(model.as_deref())).await.unwrap_or(Loaded::No);
+        tracing::info!(model, loaded = loaded.token(), "asked for a load");
+        warmup.end(&key, loaded);
     });
 }
 
-/// What a call gets that can only go to the engine, when the engine certainly is not there; it is woken then. None: the engine is asked.
-pub(crate) fn refuse_unbridged(house: &House, surface: Option<Surface>) -> Option<ErrorAnswer> {
-    surface?;
-    let answer = house.shim.as_ref()?.foresee_unbridged()?;
-    wake(house, "");
-    Some(answer)
+/// What a call gets that can only go to the engine, when that is not there or is to be left alone. It is woken, unless the call only reads.
+/// None: the engine is asked.
+pub(crate) fn refuse_unbridged(
+    house: &House,
+    log: &mut Exchange,
+    surface: Option<Surface>,
+    only_reads: bool,
+) -> Option<ErrorAnswer> {
+    let seen = house.shim.as_ref()?.foresee_unbridged(surface)?;
+    log.foreseen = true;
+    if !only_reads {
+        wake(house, "");
+    }
+    Some(seen.answer)
+}
+
+/// How a wish ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Loaded {
+    /// The model is loaded.
+    Yes,
+    /// It is on its way.
+    Begun,
+    /// It cannot be loaded.
+    No,
+    /// There was nobody to ask: no failure of the model.
+    NotAsked,
+}
+
+impl Loaded {
+    const fn token(self) -> &'static str {
+        match self {
+            Self::Yes => "yes",
+            Self::Begun => "begun",
+            Self::No => "no",
+            Self::NotAsked => "not_asked",
+        }
+    }
 }
 
 /// Who is asked.
 enum Way {
     /// The shim, which knows what is loading already and can start the engine.
     Shim(Arc<Shim>),
-    /// The engine itself.
-    Engine(Arc<Engine>, Call),
+    /// The engine itself, and whether it answers only when it has loaded.
+    Engine(Arc<Engine>, Call, bool),
 }
 
 impl Way {
@@ -74,16 +114,19 @@ impl Way {
             return shim.needs_a_wish(model).then(|| Self::Shim(shim.clone()));
         }
         match (wake, model) {
-            (Wake::Call { call, .. }, Some(_)) => Some(Self::Engine(house.engine.clone(), call)),
+            (Wake::Call { call, blocks }, Some(_)) => Some(Self::Engine(house.engine.clone(), call, blocks)),
             _ => None,
         }
     }
 
-    /// Whether the model is loaded or on its way.
-    async fn load(self, model: Option<&str>) -> bool {
+    async fn load(self, model: Option<&str>) -> Loaded {
         match self {
-            Self::Shim(shim) => shim.load(model).await,
-            Self::Engine(engine, call) => {
+            Self::Shim(shim) => match shim.load(model).await {
+                None => Loaded::NotAsked,
+                Some(true) => Loaded::Begun,
+                Some(false) => Loaded::No,
+            },
+            Self::Engine(engine, call, blocks) => {
                 let model = model.unwrap_or_default();
                 let path = format!("{}{}", engine.path_prefix, call.path_for(model));
                 let question = Question {
@@ -92,8 +135,18 @@ impl Way {
                     body: call.body_for(model),
                     host: engine.address(),
                 };
-                let Ok(peers) = engine.peers().await else { return false };
-                control::ask(&peers, question).await.is_some_and(|(status, body)| call.is_done(status, &body))
+                let Ok(peers) = engine.peers().await else { return Loaded::NotAsked };
+                match control::ask(&peers, question).await {
+                    None if !control::is_there(&peers).await => Loaded::NotAsked,
+                    Some((status, body)) if call.is_done(status, &body) => {
+                        if blocks {
+                            Loaded::Yes
+                        } else {
+                            Loaded::Begun
+                        }
+                    }
+                    None | Some(_) => Loaded::No,
+                }
             }
         }
     }
@@ -104,7 +157,8 @@ impl Warmup {
     fn begin(&self, model: &str) -> bool {
         let now = Instant::now();
         let mut loads = self.0.lock();
-        let load = loads.entry(model.to_owned()).or_insert(Load { running: false, failures: 0, not_before: now });
+        let load =
+            loads.by_model.entry(model.to_owned()).or_insert(Load { running: false, failures: 0, not_before: now });
         if load.running || now < load.not_before {
             return false;
         }
@@ -114,17 +168,40 @@ impl Warmup {
 
     /// Whether a load of this model that was asked for has not been answered.
     pub(crate) fn is_loading(&self, model: &str) -> bool {
-        self.0.lock().get(model).is_some_and(|load| load.running)
+        self.0.lock().by_model.get(model).is_some_and(|load| load.running)
     }
 
-    fn end(&self, model: &str, woken: bool) {
+    /// Whether the engine may have this model under another name: it loaded it, and does not list it.
+    pub(crate) fn may_be_an_alias(&self, model: &str) -> bool {
+        self.0.lock().unlisted.contains(model)
+    }
+
+    /// The engine lists this model.
+    pub(crate) fn is_listed(&self, model: &str) {
+        self.0.lock().unlisted.remove(model);
+    }
+
+    fn end(&self, model: &str, loaded: Loaded) {
         let mut loads = self.0.lock();
-        if woken {
-            loads.remove(model);
-        } else if let Some(load) = loads.get_mut(model) {
-            load.running = false;
-            load.failures = (load.failures + 1).min(LATCH_AFTER);
-            load.not_before = Instant::now() + FIRST_PAUSE * 2_u32.pow(load.failures - 1);
+        match loaded {
+            Loaded::Yes | Loaded::Begun => {
+                loads.by_model.remove(model);
+                if loaded == Loaded::Yes {
+                    loads.unlisted.insert(model.to_owned());
+                }
+            }
+            Loaded::NotAsked => {
+                if let Some(load) = loads.by_model.get_mut(model) {
+                    (load.running, load.not_before) = (false, Instant::now() + FIRST_PAUSE);
+                }
+            }
+            Loaded::No => {
+                if let Some(load) = loads.by_model.get_mut(model) {
+                    load.running = false;
+                    load.failures = (load.failures + 1).min(LATCH_AFTER);
+                    load.not_before = Instant::now() + FIRST_PAUSE * 2_u32.pow(load.failures - 1);
+                }
+            }
         }
     }
 }
@@ -140,10 +217,10 @@ mod tests {
         assert!(warmup.is_loading("m") && !warmup.is_loading("other"));
         assert!(!warmup.begin("m"));
         assert!(warmup.begin("other"));
-        warmup.end("m", false);
+        warmup.end("m", Loaded::No);
         assert!(!warmup.is_loading("m"));
         assert!(!warmup.begin("m"));
-        warmup.end("other", true);
-        assert!(warmup.begin("other"));
+        warmup.end("other", Loaded::Begun);
+        assert!(warmup.begin("other") && !warmup.may_be_an_alias("other"));
     }
 }

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use crate::case::Case;
 use crate::expect::{During, Findings, Verdict, holds, same};
+use crate::stage::client::Request;
 use crate::stage::sample::{Surface, chat, request};
 use crate::stage::setup::Setup;
 use crate::stage::shim::{self, Shim};
@@ -66,6 +67,9 @@ async fn run(bench: Bench) -> Verdict {
     for (state, _, status, code, wait, trigger) in STATES {
         let seen = refused(&stage, status, code, wait, trigger).await;
         findings.note(state, seen);
+        if ["asleep", "draining"].contains(&state) {
+            findings.note(&format!("{state}, no inference"), left_alone(&stage, code).await);
+        }
         shim.next().await?;
     }
     findings.verdict()?;
@@ -99,6 +103,15 @@ async fn refused(stage: &Stage, status: u16, code: &str, wait: Option<&str>, tri
         stage.ask(&request(Surface::Generate, model)).await?.is(status)?.native_code(code)?.local()?;
     }
     stage.ask(&chat(&format!("org/{trigger}"))).await?.is(200)?.remote("hosted", Some(trigger))?;
+    Ok(())
+}
+
+/// An engine that was promised to be left alone gets no other call either, whatever its path; the list of models is ours.
+async fn left_alone(stage: &Stage, code: &str) -> Verdict {
+    for call in [Request::post("/tokenize", r#"{"content":"a"}"#), Request::get("/metrics")] {
+        stage.ask(&call).await?.is(503)?.openai_code(code)?.local()?;
+    }
+    stage.ask(&Request::get("/v1/models")).await?.is(200)?;
     Ok(())
 }
 

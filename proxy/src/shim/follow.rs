@@ -70,22 +70,22 @@ async fn listen(shim: &Shim, mut session: HttpSession) -> bool {
     let silence = Duration::from_millis(feed::STALE_MS);
     while let Ok(Ok(Some(piece))) = tokio::time::timeout(silence, session.read_response_body()).await {
         events.feed(&piece);
+        // Only the newest of those that came together counts.
+        let mut newest = None;
         loop {
             match events.next_event() {
                 Ok(None) => break,
-                Ok(Some(event)) => match serde_json::from_slice(&event.data) {
-                    Ok(snapshot) => {
-                        heard = true;
-                        shim.learned(snapshot);
-                    }
-                    Err(_) => {
-                        tracing::warn!(shim = %shim.address, "the shim says what this version does not understand: use the same version of both");
-                        return false;
-                    }
-                },
+                Ok(Some(event)) => newest = Some(event.data),
                 Err(_) => return false,
             }
         }
+        let Some(data) = newest else { continue };
+        let Ok(snapshot) = serde_json::from_slice(&data) else {
+            tracing::warn!(shim = %shim.address, "the shim says what this version does not understand: use the same version of both");
+            return false;
+        };
+        heard = true;
+        shim.learned(snapshot);
     }
     heard
 }

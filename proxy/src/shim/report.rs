@@ -30,9 +30,9 @@ pub(crate) async fn report(house: Arc<House>) {
         };
         if told.as_ref() != Some(&activity) {
             let body = serde_json::to_string(&activity).expect("numbers and a name always render as JSON");
-            // A shim that does not take it is told again at the next change.
-            let taken = shim.ask(feed::paths::ACTIVITY, body).await.is_some_and(|status| status < 300);
-            told = taken.then_some(activity);
+            // A shim that does not take it is told again.
+            let taken = tokio::time::timeout(USUAL, shim.ask(feed::paths::ACTIVITY, body)).await;
+            told = taken.is_ok_and(|status| status.is_some_and(|status| status < 300)).then_some(activity);
         }
     }
 }

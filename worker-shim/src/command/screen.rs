@@ -78,6 +78,7 @@ const fn reason(why: Why) -> &'static str {
         Why::Silent => "it does not answer",
         Why::Idle => "it had nothing to do",
         Why::Asked => "somebody asked",
+        Why::Other => "for a reason that a later version knows",
     }
 }
 

@@ -21,11 +21,15 @@ const LATE_LOOKS: u32 = 5;
 pub(super) struct Models {
     /// The list names models without their states, and each as soon as its load has begun: then the answer to our call says when it is done.
     is_stateless: bool,
+    /// The list has only what is loaded.
+    lists_loaded: bool,
     /// What the engine lists; none: not told yet.
     listed: Option<BTreeMap<String, Listed>>,
     loads: BTreeMap<String, Load>,
     /// Wished for, and to be begun when the engine can.
     wanted: BTreeSet<String>,
+    /// Loaded, as the engine's answer to our call said, and on no list since: it lists them under another name.
+    aliases: BTreeSet<String>,
     /// Put to sleep by us, and why, with the looks for which the list may still say that they are loaded.
     naps: BTreeMap<String, (Why, u32)>,
     faults: Bounded<Faults>,
@@ -56,7 +60,9 @@ struct Load {
 impl Models {
     /// No model is known yet.
     pub(super) fn new(list: Option<&ModelList>) -> Self {
-        Self { is_stateless: list.is_some_and(|list| list.state.is_empty()), ..Self::default() }
+        let (is_stateless, lists_loaded) =
+            list.map_or((false, false), |list| (list.state.is_empty(), list.unlisted.is_some()));
+        Self { is_stateless, lists_loaded, ..Self::default() }
     }
 
     pub(super) const fn are_listed(&self) -> bool {
@@ -79,6 +85,9 @@ impl Models {
         if loads || self.wanted.contains(name) {
             return Some(Condition::of(State::Loading));
         }
+        if listed.is_none() && self.aliases.contains(name) {
+            return Some(Condition::of(State::Ready));
+        }
         match listed {
             Some(listed) if listed.failed => Some(because(State::Unhealthy, Why::LoadFailed)),
             Some(listed) if listed.state != State::Absent => Some(Condition::of(listed.state)),
@@ -92,7 +101,7 @@ impl Models {
         self.changed = false;
         let faulty = self.faults.iter().filter(|(_, faults)| faults.any()).map(|(name, _)| name);
         let listed = self.listed.iter().flat_map(BTreeMap::keys);
-        let ours = self.loads.keys().chain(self.wanted.iter()).chain(self.naps.keys());
+        let ours = self.loads.keys().chain(&self.wanted).chain(self.naps.keys()).chain(&self.aliases);
         let names: BTreeSet<&String> = faulty.chain(listed).chain(ours).collect();
         names.into_iter().filter_map(|name| Some((name.clone(), self.known(name)?))).collect()
     }
@@ -201,6 +210,7 @@ impl Models {
         self.changed = true;
         self.listed = None;
         self.naps.clear();
+        self.aliases.clear();
         for name in std::mem::take(&mut self.loads).into_keys() {
             if failed {
                 self.faults.entry(&name).count(now);

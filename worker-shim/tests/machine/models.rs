@@ -87,6 +87,17 @@ fn a_list_without_states_does_not_end_a_load_whose_call_is_out() {
 }
 
 #[test]
+fn a_model_that_was_loaded_and_is_never_listed_has_another_name_there() {
+    let mut rig = Rig::up(setup(&SEVERAL), listing(&[("real", State::Ready)]));
+    let other = || See(listing(&[("real", State::Ready)]));
+    rig.walk_model("alias", &[(load("alias"), "loading", "/load alias, begun"), (DONE, "loading", "")]);
+    for _ in 0..3 {
+        rig.walk_model("alias", &[(other(), "loading", "")]);
+    }
+    rig.walk_model("alias", &[(other(), "ready", ""), (load("alias"), "ready", "done"), (other(), "ready", "")]);
+}
+
+#[test]
 fn a_load_that_is_only_begun_by_its_call_is_followed_in_the_list() {
     let begun = || {
         let mut rig = Rig::up(setup(&ROUTER), listing(&[("m", State::Absent)]));

@@ -49,7 +49,7 @@ impl Models {
     /// What the list says of our loads. Only what was asked after a call was answered counts against it.
     fn follow_loads(&mut self, now: Moment) {
         let listed = self.listed.as_ref().expect("it was just listed");
-        let (mut ready, mut failed) = (Vec::new(), Vec::new());
+        let (mut ready, mut failed, mut aliases) = (Vec::new(), Vec::new(), Vec::new());
         for (name, load) in &mut self.loads {
             let (state, is_failed) = listed.get(name).map_or((State::Absent, false), |at| (at.state, at.failed));
             load.seen_loading |= matches!(state, State::Loading | State::Starting);
@@ -60,9 +60,21 @@ impl Models {
             match state {
                 State::Ready | State::Saturated => ready.push(name.clone()),
                 State::Loading | State::Starting => {}
+                // Its call was answered when it was loaded, and the list never had the name.
+                _ if self.lists_loaded
+                    && !load.seen_loading
+                    && load.looks >= LATE_LOOKS
+                    && !listed.contains_key(name) =>
+                {
+                    aliases.push(name.clone());
+                }
                 _ if is_failed || load.seen_loading || load.looks >= LATE_LOOKS => failed.push(name.clone()),
                 _ => {}
             }
+        }
+        for name in aliases {
+            self.succeed(&name, now);
+            self.aliases.insert(name);
         }
         ready.iter().for_each(|name| self.succeed(name, now));
         failed.iter().for_each(|name| self.fail(name, now));
