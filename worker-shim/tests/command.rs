@@ -51,11 +51,11 @@ fn what_is_left_out_has_a_default() {
 #[test]
 fn every_flag_is_meant() {
     let config = config(
-        "--preset sie --engine unix:/run/engine.sock --socket 127.0.0.1:9903 --socket-mode 0660 --idle-sleep-s 0.25 \
+        "--preset sglang --engine unix:/run/engine.sock --socket 127.0.0.1:9903 --socket-mode 0660 --idle-sleep-s 0.25 \
          --max-waiting 8 --drain-s 1.5 --stop-s 0 --api-key-secret KEY -- sie-server --preset vllm --socket x",
         &[("KEY", "secret-7")],
     );
-    assert_eq!(config.preset.name, "sie");
+    assert_eq!(config.preset.name, "sglang");
     assert_eq!(config.engine.to_string(), "unix:/run/engine.sock");
     assert_eq!(config.socket.to_string(), "http://127.0.0.1:9903");
     assert_eq!(config.socket_mode, 0o660);
@@ -101,26 +101,56 @@ fn each_engine_is_known_by_its_own_command() {
 }
 
 #[test]
-fn an_engine_and_its_port_are_read_from_what_people_type() {
-    for (line, variables, name, port) in [
-        ("vllm serve org/m --port 8081", NO_VARIABLES, "vllm", 8081),
-        ("python3 -m vllm.entrypoints.openai.api_server --model m", NO_VARIABLES, "vllm", 8000),
-        ("/usr/bin/python3.12 /opt/venv/bin/vllm serve m --port=82", NO_VARIABLES, "vllm", 82),
-        ("python -m sglang.launch_server --model-path m --port 30001", NO_VARIABLES, "sglang", 30001),
-        ("llama-server -m m.gguf", NO_VARIABLES, "llama_cpp", 8080),
-        ("llama-server", &[("LLAMA_ARG_MODEL", "m.gguf"), ("LLAMA_ARG_PORT", "83")], "llama_cpp", 83),
-        ("llama-server --models-dir m --port 84", NO_VARIABLES, "llama_cpp_router", 84),
-        ("llama-swap -listen :8085 --config c.yaml", NO_VARIABLES, "llama_swap", 8085),
-        ("text-embeddings-router --model-id m -p 3001", NO_VARIABLES, "tei", 3001),
-        ("text-generation-launcher --model-id m", &[("PORT", "3002")], "tgi", 3002),
-        ("ollama serve", NO_VARIABLES, "ollama", 11434),
-        ("ollama serve", &[("OLLAMA_HOST", "0.0.0.0:11500")], "ollama", 11500),
-        ("ollama serve", &[("OLLAMA_HOST", "0.0.0.0")], "ollama", 11434),
-        ("local-ai run --address 127.0.0.1:8090", NO_VARIABLES, "localai", 8090),
+fn an_engine_and_its_address_are_read_from_what_people_type() {
+    for (line, variables, name, engine) in [
+        ("vllm serve org/m --port 8081", NO_VARIABLES, "vllm", "http://127.0.0.1:8081"),
+        ("python3 -m vllm.entrypoints.openai.api_server --model m", NO_VARIABLES, "vllm", "http://127.0.0.1:8000"),
+        ("/usr/bin/python3.12 /opt/venv/bin/vllm serve m --port=82", NO_VARIABLES, "vllm", "http://127.0.0.1:82"),
+        ("vllm serve m --host 127.0.0.2", NO_VARIABLES, "vllm", "http://127.0.0.2:8000"),
+        ("vllm serve m --uds /run/vllm --port 82", NO_VARIABLES, "vllm", "unix:/run/vllm"),
+        ("python -m sglang.launch_server --host :: --port 30001", NO_VARIABLES, "sglang", "http://127.0.0.1:30001"),
+        ("llama-server -m m.gguf", NO_VARIABLES, "llama_cpp", "http://127.0.0.1:8080"),
+        ("llama-server -m M --host 127.0.0.2 --port 8081", NO_VARIABLES, "llama_cpp", "http://127.0.0.2:8081"),
+        ("llama-server -m m.gguf --host /run/l.sock", NO_VARIABLES, "llama_cpp", "unix:/run/l.sock"),
+        (
+            "llama-server",
+            &[("LLAMA_ARG_MODEL", "m.gguf"), ("LLAMA_ARG_HOST", "127.0.0.2"), ("LLAMA_ARG_PORT", "83")],
+            "llama_cpp",
+            "http://127.0.0.2:83",
+        ),
+        ("llama-server --models-dir m --port 84", NO_VARIABLES, "llama_cpp_router", "http://127.0.0.1:84"),
+        ("llama-swap -listen :8085 --config c.yaml", NO_VARIABLES, "llama_swap", "http://127.0.0.1:8085"),
+        ("llama-swap -listen localhost:8085", NO_VARIABLES, "llama_swap", "http://localhost:8085"),
+        (
+            "text-embeddings-router --hostname 127.0.0.2 -p 3001",
+            &[("HOSTNAME", "pod-7")],
+            "tei",
+            "http://127.0.0.2:3001",
+        ),
+        (
+            "text-generation-launcher --model-id m",
+            &[("PORT", "3002"), ("HOSTNAME", "pod-7")],
+            "tgi",
+            "http://127.0.0.1:3002",
+        ),
+        ("ollama serve", NO_VARIABLES, "ollama", "http://127.0.0.1:11434"),
+        ("ollama serve", &[("OLLAMA_HOST", "0.0.0.0:11500")], "ollama", "http://127.0.0.1:11500"),
+        ("ollama serve", &[("OLLAMA_HOST", "0.0.0.0")], "ollama", "http://127.0.0.1:11434"),
+        ("ollama serve", &[("OLLAMA_HOST", "127.0.0.2")], "ollama", "http://127.0.0.2:11434"),
+        ("ollama serve", &[("OLLAMA_HOST", ":11500")], "ollama", "http://127.0.0.1:11500"),
+        ("ollama serve", &[("OLLAMA_HOST", "::1")], "ollama", "http://[::1]:11434"),
+        ("ollama serve", &[("OLLAMA_HOST", "http://127.0.0.2:11500")], "ollama", "http://127.0.0.2:11500"),
+        ("ollama serve", &[("OLLAMA_HOST", "http://127.0.0.2")], "ollama", "http://127.0.0.2:80"),
+        ("local-ai run --address 127.0.0.2:8090", NO_VARIABLES, "localai", "http://127.0.0.2:8090"),
+        ("local-ai run", &[("LOCALAI_ADDRESS", ":8090")], "localai", "http://127.0.0.1:8090"),
+        ("infinity_emb v2", &[("INFINITY_HOST", "127.0.0.2")], "infinity", "http://127.0.0.2:7997"),
+        ("python -m mlx_lm.server --host 127.0.0.2", NO_VARIABLES, "mlx", "http://127.0.0.2:8080"),
+        ("tritonserver --http-address=127.0.0.2 --http-port=82", NO_VARIABLES, "triton", "http://127.0.0.2:82"),
+        ("sie-server serve --host 127.0.0.2", NO_VARIABLES, "sie", "http://127.0.0.2:8080"),
     ] {
         let config = config(&format!("-- {line}"), variables);
         assert_eq!(config.preset.name, name, "{line}");
-        assert_eq!(config.engine.to_string(), format!("http://127.0.0.1:{port}"), "{line} {variables:?}");
+        assert_eq!(config.engine.to_string(), engine, "{line} {variables:?}");
     }
 }
 
@@ -151,10 +181,20 @@ fn a_mistake_says_how_to_mend_it() {
              --engine where it listens:\n  spillway-shim --engine http://127.0.0.1:8000 -- …\n",
         ),
         (
+            "--preset vllm -- e --host $HOST",
+            "error: the engine's --host is no host that can be connected to, so the shim cannot find it: give it one, or say \
+             with --engine where it listens:\n  spillway-shim --engine http://127.0.0.1:8000 -- …\n",
+        ),
+        (
             "--preset openai --idle-sleep-s 5",
             "error: --idle-sleep-s: an engine of the preset openai sleeps only by ending, and what the shim did not start \
              it does not end; leave the flag out, or let the shim start it:\n  \
              spillway-shim --idle-sleep-s 900 -- ENGINE ARGS\n",
+        ),
+        (
+            "--preset ollama --max-waiting 8 -- e",
+            "error: --max-waiting: an engine of the preset ollama does not say how many requests wait; leave the flag out, and \
+             bound them with max_in_flight under [engine] in spillway.toml\n",
         ),
         (
             "--preset vllm --engine 127.0.0.1:9 --socket http://127.0.0.1:9",
@@ -198,7 +238,7 @@ fn a_bad_value_names_its_flag_and_a_good_one() {
         ("--stop-s 1e9", "--stop-s <SECONDS>", "write a number of seconds, such as 30 or 0.5"),
         ("--idle-sleep-s 0", "--idle-sleep-s <SECONDS>", "write more than 0 seconds"),
         ("--socket unix:shim.sock", "--socket <ADDRESS>", "write the socket's absolute path"),
-        ("--socket shim", "--socket <ADDRESS>", "write unix:/path or 127.0.0.1:9903"),
+        ("--socket shim", "--socket <ADDRESS>", "write unix:/path or http://127.0.0.1:9903"),
         ("--socket 0.0.0.0:9903", "--socket <ADDRESS>", "whoever reaches the shim can load models"),
     ] {
         let text = mistake(line, NO_VARIABLES);

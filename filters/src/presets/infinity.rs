@@ -34,6 +34,7 @@ pub(super) static PRESET: Preset = Preset {
     launch: Launch {
         programs: &["infinity_emb"],
         port_variable: "INFINITY_PORT",
+        host_variable: "INFINITY_HOST",
         model_flags: &["--model-id"],
         revision_flags: &["--revision"],
         dtype_flags: &["--dtype"],

@@ -42,6 +42,8 @@ pub(super) static PRESET: Preset = Preset {
         programs: &["huggingfaceserver", "sklearnserver", "xgbserver", "lgbserver", "paddleserver", "pmmlserver"],
         port_flags: &["--http_port"],
         port_variable: "",
+        // It listens everywhere.
+        host_flags: &[],
         model_flags: &["--model_dir", "--model_id"],
         revision_flags: &["--model_revision"],
         dtype_flags: &["--dtype"],

@@ -11,6 +11,12 @@ pub struct Launch {
     pub port_flags: &'static [&'static str],
     /// The variable whose value is the port, or such an address; empty: none.
     pub port_variable: &'static str,
+    /// Flags whose value is the host that it listens on, an address that begins with it, or a path of a Unix socket that ends with `.sock`.
+    pub host_flags: &'static [&'static str],
+    /// The variable whose value is one of these; empty: none.
+    pub host_variable: &'static str,
+    /// Flags whose value is the path of a Unix socket. With one of them it listens nowhere else.
+    pub socket_flags: &'static [&'static str],
     /// Flags whose value is the model: a path, or a name of a hub. A word without dashes is a subcommand that the model follows.
     pub model_flags: &'static [&'static str],
     /// Flags whose value is the revision of a hub model.
@@ -28,6 +34,9 @@ impl Launch {
         only_with: &[],
         port_flags: &["--port"],
         port_variable: "PORT",
+        host_flags: &["--host"],
+        host_variable: "",
+        socket_flags: &[],
         model_flags: &[],
         revision_flags: &[],
         dtype_flags: &[],

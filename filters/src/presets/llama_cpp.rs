@@ -63,6 +63,7 @@ pub(super) const LAUNCH: Launch = Launch {
     programs: &["llama-server"],
     port_flags: &["--port"],
     port_variable: "LLAMA_ARG_PORT",
+    host_variable: "LLAMA_ARG_HOST",
     model_flags: &["-m", "--model", "-hf", "-hfr", "--hf-repo", "-mu", "--model-url", "-dr", "--docker-repo"],
     progress: &["load_model: ", "llama_server: model loaded", "\"state\":\"loading\""],
     ..Launch::UNKNOWN

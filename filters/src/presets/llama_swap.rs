@@ -44,6 +44,7 @@ pub(super) static PRESET: Preset = Preset {
         programs: &["llama-swap"],
         port_flags: &["--listen", "-listen"],
         port_variable: "",
+        host_flags: &["--listen", "-listen"],
         ..Launch::UNKNOWN
     },
     validates_first: false,

@@ -55,6 +55,8 @@ pub(super) static PRESET: Preset = Preset {
         programs: &["local-ai", "localai"],
         port_flags: &["--address"],
         port_variable: "LOCALAI_ADDRESS",
+        host_flags: &["--address"],
+        host_variable: "LOCALAI_ADDRESS",
         ..Launch::UNKNOWN
     },
     validates_first: false,

@@ -45,7 +45,14 @@ pub(super) static PRESET: Preset = Preset {
         queue: None,
         asleep: None,
     },
-    launch: Launch { programs: &["ollama"], port_flags: &[], port_variable: "OLLAMA_HOST", ..Launch::UNKNOWN },
+    launch: Launch {
+        programs: &["ollama"],
+        port_flags: &[],
+        port_variable: "OLLAMA_HOST",
+        host_flags: &[],
+        host_variable: "OLLAMA_HOST",
+        ..Launch::UNKNOWN
+    },
     validates_first: false,
 };
 

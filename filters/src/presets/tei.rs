@@ -33,6 +33,8 @@ pub(super) static PRESET: Preset = Preset {
     launch: Launch {
         programs: &["text-embeddings-router"],
         port_flags: &["--port", "-p"],
+        // HOSTNAME too, but that is mostly the name of a container, with which it listens everywhere.
+        host_flags: &["--hostname"],
         model_flags: &["--model-id"],
         revision_flags: &["--revision"],
         dtype_flags: &["--dtype"],

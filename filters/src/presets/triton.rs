@@ -48,7 +48,13 @@ pub(super) static PRESET: Preset = Preset {
         queue: None,
         asleep: None,
     },
-    launch: Launch { programs: &["tritonserver"], port_flags: &["--http-port"], port_variable: "", ..Launch::UNKNOWN },
+    launch: Launch {
+        programs: &["tritonserver"],
+        port_flags: &["--http-port"],
+        port_variable: "",
+        host_flags: &["--http-address"],
+        ..Launch::UNKNOWN
+    },
     validates_first: false,
 };
 

@@ -46,6 +46,7 @@ pub(super) static PRESET: Preset = Preset {
         programs: &["vllm", "vllm.entrypoints.openai.api_server", "vllm.entrypoints.cli.main"],
         // VLLM_PORT is a port for its own processes.
         port_variable: "",
+        socket_flags: &["--uds"],
         // `vllm serve MODEL`.
         model_flags: &["serve", "--model"],
         revision_flags: &["--revision"],

@@ -24,12 +24,12 @@ pub(super) fn socket(text: &str) -> Result<Address, String> {
     if let Some(path) = text.strip_prefix("unix:") {
         return unix(path);
     }
-    let address = tcp(text, "write unix:/path or 127.0.0.1:9903")?;
+    let address = tcp(text, "write unix:/path or http://127.0.0.1:9903")?;
     loopback(&address).map_err(|error| error.to_string())?;
     Ok(Address::Tcp(address))
 }
 
-fn unix(path: &str) -> Result<Address, String> {
+pub(super) fn unix(path: &str) -> Result<Address, String> {
     if !Path::new(path).is_absolute() {
         return Err("write the socket's absolute path: unix:/run/spillway/shim.sock".into());
     }
@@ -54,7 +54,8 @@ fn tcp(text: &str, hint: &str) -> Result<String, String> {
     if is_port && is_host(host) { Ok(address.into()) } else { Err(hint.into()) }
 }
 
-fn is_host(host: &str) -> bool {
+/// Whether it is a name or an address, of version 6 in brackets.
+pub(super) fn is_host(host: &str) -> bool {
     if let Some(inner) = host.strip_prefix('[') {
         return inner.strip_suffix(']').is_some_and(|inner| inner.parse::<std::net::Ipv6Addr>().is_ok());
     }

@@ -12,14 +12,15 @@ use std::time::Duration;
 
 /// Wraps one inference engine: starts it, tells its true state to the sidecar, and loads it, puts it to sleep and wakes it on request.
 ///
-/// The engine's own command stands behind `--`. Its output passes through, signals reach it, and when it ends, so does this, with its
-/// exit code. Without a command an engine that runs already is watched, and never ended.
+/// The engine's own command stands behind `--`. Its output passes through, and signals reach it. After a crash it is started again. When
+/// it ends by itself with code 0, or the shim is told to end, the shim ends with its code. Without a command an engine that runs already is
+/// watched, and never ended.
 #[derive(Parser)]
 #[command(name = "spillway-shim", version, override_usage = USAGE, after_help = EXAMPLES)]
 pub(super) struct Arguments {
     #[command(subcommand)]
     pub(super) question: Option<Question>,
-    /// Where the shim listens: unix:/path, or a port on loopback such as 127.0.0.1:9903
+    /// Where the shim listens: unix:/path, or a port on loopback such as http://127.0.0.1:9903
     #[arg(long, value_name = "ADDRESS", global = true, default_value = "unix:/run/spillway/shim.sock", value_parser = address::socket)]
     pub(super) socket: Address,
     #[command(flatten)]
@@ -32,7 +33,7 @@ const USAGE: &str = "spillway-shim [OPTIONS] -- ENGINE ARGS...
 
 const EXAMPLES: &str = "Examples:
   spillway-shim -- vllm serve org/model --port 8081
-      wrap an engine; which one it is and its port are read from its command
+      wrap an engine; which one it is and where it listens are read from its command
   spillway-shim --idle-sleep-s 900 -- llama-server -m model.gguf
       give the memory back after 15 minutes without a request
   spillway-shim load
@@ -47,7 +48,7 @@ pub(super) struct Wrap {
     /// Which engine it is [default: known by its command]
     #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(NAMES).map(|name| known(&name)))]
     pub(super) preset: Option<&'static Preset>,
-    /// Where the engine listens: http://host:port or unix:/path [default: the port of its command, on 127.0.0.1]
+    /// Where the engine listens: http://host:port or unix:/path [default: where its command puts it]
     #[arg(long, value_name = "URL")]
     pub(super) engine: Option<String>,
     /// Who may use a Unix socket, in octal

@@ -1,4 +1,8 @@
-//! Which engine does a command start, and on which port?
+//! Which engine does a command start?
+
+mod listens;
+
+pub(super) use listens::Unclear;
 
 use spillway_filters::presets::{Launch, Preset};
 use std::borrow::Cow;
@@ -46,15 +50,6 @@ impl<'a> Launched<'a> {
         by_name
     }
 
-    /// The port that the command, or else the environment, tells the engine to listen on; none: they do not say.
-    pub(super) fn port(&self, launch: &Launch) -> Result<Option<u16>, UnclearPort> {
-        if let Some((flag, value)) = self.last_value(launch.port_flags) {
-            return port(&value).map(Some).ok_or(UnclearPort(flag));
-        }
-        let variable = Some(launch.port_variable).filter(|name| !name.is_empty());
-        Ok(variable.and_then(|name| (self.environment)(name)).as_deref().and_then(port))
-    }
-
     fn is_named(&self, launch: &Launch) -> bool {
         self.names.iter().any(|name| launch.programs.contains(&&**name))
     }
@@ -86,15 +81,6 @@ impl<'a> Launched<'a> {
         }
         found
     }
-}
-
-/// This flag's value is no port that can be connected to.
-pub(super) struct UnclearPort(pub(super) &'static str);
-
-/// A port alone or behind an address, as engines take them.
-fn port(text: &str) -> Option<u16> {
-    let text = text.trim_end_matches('/');
-    text.rsplit_once(':').map_or(text, |(_, port)| port).parse().ok().filter(|port| *port != 0)
 }
 
 fn file_name(program: &OsString) -> String {
@@ -135,10 +121,9 @@ mod tests {
     }
 
     fn known() -> [&'static Preset; 3] {
-        let server = Launch { programs: &["big-server", "small.server"], port_variable: "BIG_HOST", ..Launch::UNKNOWN };
+        let server = Launch { programs: &["big-server", "small.server"], ..Launch::UNKNOWN };
         let router = Launch { programs: &["many"], ..Launch::UNKNOWN };
-        let single =
-            Launch { only_with: &["-m", "--model", "$MANY_MODEL"], port_flags: &["--port", "-listen"], ..router };
+        let single = Launch { only_with: &["-m", "--model", "$MANY_MODEL"], ..router };
         [made_up("server", server), made_up("router", router), made_up("single", single)]
     }
 
@@ -185,29 +170,5 @@ mod tests {
             let found = Launched::new(&command, &environment).preset(known().into_iter());
             assert_eq!(found.map(|preset| preset.name), Some(wanted));
         }
-    }
-
-    #[test]
-    fn the_port_is_the_commands_or_else_the_environments() {
-        for (command, variable, wanted) in [
-            ("big-server", None, Ok(None)),
-            ("big-server --port 81", None, Ok(Some(81))),
-            ("big-server --port=82 --ports 9", None, Ok(Some(82))),
-            ("big-server --port 81 --port 83", Some("90"), Ok(Some(83))),
-            ("big-server --port", Some("90"), Ok(Some(90))),
-            ("big-server", Some("90"), Ok(Some(90))),
-            ("big-server", Some("127.0.0.1:91"), Ok(Some(91))),
-            ("big-server", Some("http://0.0.0.0:92/"), Ok(Some(92))),
-            ("big-server", Some("0.0.0.0"), Ok(None)),
-            ("big-server --port 0", None, Err("--port")),
-            ("big-server --port=$PORT", Some("90"), Err("--port")),
-        ] {
-            let command = words(command);
-            let environment = |name: &str| variable.filter(|_| name == "BIG_HOST").map(str::to_owned);
-            let found = Launched::new(&command, &environment).port(&known()[0].launch);
-            assert_eq!(found.map_err(|unclear| unclear.0), wanted, "{command:?} {variable:?}");
-        }
-        let command = words("many -listen :8085");
-        assert!(matches!(Launched::new(&command, &nothing).port(&known()[2].launch), Ok(Some(8085))));
     }
 }

@@ -1,7 +1,7 @@
 //! What does the command line say that a shim is to do?
 
 use super::arguments::Wrap;
-use super::engine::{Launched, UnclearPort};
+use super::engine::{Launched, Unclear};
 use super::{Stop, address};
 use crate::config::{Address, ApiKey, Config};
 use spillway_filters::presets::{NAMES, Preset, preset};
@@ -18,18 +18,12 @@ pub(super) fn config(wrap: Wrap, socket: Address, environment: Environment<'_>) 
     let engine = match &wrap.engine {
         // What was written may hold a password, so it is not repeated.
         Some(engine) => address::engine(engine).map_err(|what| Stop::mistake(format!("--engine: {what}")))?,
-        None => by_port(preset, &launched)?,
+        None => by_command(preset, &launched)?,
     };
     if engine == socket {
         return Err(Stop::mistake(format!("--socket and --engine are the same address, {socket}: change one of them")));
     }
-    if wrap.idle_sleep_s.is_some() && wrap.command.is_empty() && preset.sleep.is_none() {
-        return Err(Stop::mistake(format!(
-            "--idle-sleep-s: an engine of the preset {} sleeps only by ending, and what the shim did not start it does not end; \
-             leave the flag out, or let the shim start it:\n  spillway-shim --idle-sleep-s 900 -- ENGINE ARGS",
-            preset.name
-        )));
-    }
+    possible(&wrap, preset)?;
     let api_key = wrap.api_key_secret.as_deref().map(|name| api_key(name, environment)).transpose()?;
     Ok(Config {
         preset,
@@ -43,6 +37,25 @@ pub(super) fn config(wrap: Wrap, socket: Address, environment: Environment<'_>) 
         stop: wrap.stop_s,
         api_key,
     })
+}
+
+/// Whether the engine can do what the flags ask of it.
+fn possible(wrap: &Wrap, preset: &Preset) -> Result<(), Stop> {
+    if wrap.idle_sleep_s.is_some() && wrap.command.is_empty() && preset.sleep.is_none() {
+        return Err(Stop::mistake(format!(
+            "--idle-sleep-s: an engine of the preset {} sleeps only by ending, and what the shim did not start it does not end; \
+             leave the flag out, or let the shim start it:\n  spillway-shim --idle-sleep-s 900 -- ENGINE ARGS",
+            preset.name
+        )));
+    }
+    if wrap.max_waiting.is_some() && preset.watch.queue.is_none_or(|queue| queue.waiting.is_empty()) {
+        return Err(Stop::mistake(format!(
+            "--max-waiting: an engine of the preset {} does not say how many requests wait; leave the flag out, and bound them \
+             with max_in_flight under [engine] in spillway.toml",
+            preset.name
+        )));
+    }
+    Ok(())
 }
 
 /// The preset that a command tells.
@@ -64,15 +77,14 @@ fn known(launched: &Launched<'_>, is_watch_only: bool) -> Result<&'static Preset
 }
 
 /// Where an engine listens that nobody gave an address for.
-fn by_port(preset: &Preset, launched: &Launched<'_>) -> Result<Address, Stop> {
-    let port = launched.port(&preset.launch).map_err(|UnclearPort(flag)| {
+fn by_command(preset: &Preset, launched: &Launched<'_>) -> Result<Address, Stop> {
+    launched.listens(&preset.launch, preset.port).map_err(|Unclear { name, wanted }| {
         Stop::mistake(format!(
-            "the engine's {flag} is no port from 1 to 65535, so the shim cannot find it: give it one, or say with --engine where it \
-             listens:\n  spillway-shim --engine http://127.0.0.1:{} -- …",
+            "the engine's {name} is no {wanted}, so the shim cannot find it: give it one, or say with --engine where it listens:\n  \
+             spillway-shim --engine http://127.0.0.1:{} -- …",
             preset.port
         ))
-    })?;
-    Ok(Address::Tcp(format!("127.0.0.1:{}", port.unwrap_or(preset.port))))
+    })
 }
 
 /// The key in the variable of this name. A name may be the key itself by mistake, so it is not repeated.
