@@ -286,7 +286,7 @@ async fn the_status_is_for_a_person_or_for_a_program() {
     shim.publish(state);
     let wanted = "vllm: ready\n  running: 3\n  restarts: 1\nmodels\n  \
                   org/m: loading, ready in about 13 s: 40%\u{fffd}[2J\n  \
-                  other: unhealthy (it ended or failed to load too often)\n\
+                  other: unhealthy (a load failed, and none is tried for a while)\n\
                   identity: not all of it is known\n  engine: vllm\n  weights: not known\n";
     assert_eq!(shim.ask(&["status"]).await, (Ok(()), wanted.to_owned()));
     assert_eq!(shim.ask(&["status", "-o", "json"]).await, (Ok(()), json + "\n"));
@@ -352,14 +352,20 @@ async fn a_load_that_comes_to_nothing_fails() {
 }
 
 #[tokio::test]
-async fn a_wish_that_is_refused_is_a_failure_with_its_reason() {
-    for question in ["load", "sleep"] {
+async fn a_wish_that_is_refused_is_a_failure_with_its_reason_and_what_helps() {
+    let last_lines = "; `spillway-shim status` shows the engine's last lines";
+    for (question, code, retry_after_s, hint) in [
+        ("load", "NOT_LOADABLE", None, ""),
+        ("load", "LOAD_FAILED", Some(42), &*format!("; ask again in 42 s{last_lines}")),
+        ("load", "ENGINE_UNHEALTHY", None, last_lines),
+        ("sleep", "BUSY", Some(1), "; ask again in 1 s"),
+    ] {
         let mut shim = Shim::new();
         let (done, _shown) = shim.begin(&[question]);
         let (Asked::Load(_, reply) | Asked::Sleep(_, reply)) = asked(&mut shim.asked).await else { panic!("a wish") };
-        let refused = Refused { status: 503, code: "LOAD_FAILED", message: "It fails.", retry_after_s: None };
+        let refused = Refused { status: 503, code, message: "It fails.", retry_after_s };
         reply.send(Reply::Refused(refused)).expect("somebody waits");
-        let wanted = Stop { text: "error: It fails. (503 LOAD_FAILED)\n".into(), code: 1 };
+        let wanted = Stop { text: format!("error: It fails. (503 {code}){hint}\n"), code: 1 };
         assert_eq!(done.await.expect("it runs"), Err(wanted));
     }
 }

@@ -14,6 +14,11 @@ use std::time::Duration;
 /// How often a shim is asked whether its engine sleeps by now: on the way down it is already said to sleep, so that no request is sent.
 const SLEEP_LOOK: Duration = Duration::from_millis(500);
 
+/// Where to look when the engine did not do it.
+const LAST_LINES: &str = "`spillway-shim status` shows the engine's last lines";
+/// Codes of refusals that the engine's own words explain.
+const ON_THE_ENGINES_SIDE: [&str; 2] = ["LOAD_FAILED", "ENGINE_UNHEALTHY"];
+
 /// A question to a shim that runs.
 #[derive(Clone, Debug)]
 pub struct Ask {
@@ -58,12 +63,10 @@ async fn load(caller: &Caller<'_>, model: Option<&str>, out: &mut impl Write) ->
             State::Ready | State::Saturated => return Ok(()),
             State::Draining => return Err(Stop::failed("the shim is ending")),
             _ if condition.why == Some(Why::LoadFailed) => {
-                return Err(Stop::failed("the load failed; `spillway-shim status` shows the engine's last lines"));
+                return Err(Stop::failed(format!("the load failed; {LAST_LINES}")));
             }
             State::Absent | State::Asleep if began => {
-                return Err(Stop::failed(
-                    "the load was given up; `spillway-shim status` shows the engine's last lines",
-                ));
+                return Err(Stop::failed(format!("the load was given up; {LAST_LINES}")));
             }
             State::Loading | State::Starting => began = true,
             State::Absent | State::Asleep | State::Unhealthy => {}
@@ -115,7 +118,16 @@ fn told(answer: Answer) -> Result<Answer, Stop> {
     }
     let body: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
     let part = |name| body.pointer(name).and_then(Value::as_str).map(plain).unwrap_or_default();
-    Err(Stop::failed(format!("{} ({} {})", part("/error/message"), answer.status, part("/error/code"))))
+    let code = part("/error/code");
+    let mut text = format!("{} ({} {code})", part("/error/message"), answer.status);
+    if let Some(seconds) = answer.retry_after {
+        text += &format!("; ask again in {seconds} s");
+    }
+    if ON_THE_ENGINES_SIDE.contains(&&*code) {
+        text += "; ";
+        text += LAST_LINES;
+    }
+    Err(Stop::failed(text))
 }
 
 /// The next snapshot that is newer than this one: what the stream began with is older than the answer to a wish.

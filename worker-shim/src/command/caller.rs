@@ -6,7 +6,7 @@ use bytes::Bytes;
 use http_body_util::{BodyExt as _, Full, Limited};
 use hyper::body::Incoming;
 use hyper::client::conn::http1;
-use hyper::header::{HOST, HeaderValue};
+use hyper::header::{HOST, HeaderValue, RETRY_AFTER};
 use hyper::{Method, Request, Response};
 use hyper_util::rt::TokioIo;
 use spillway_filters::event_stream::EventStream;
@@ -28,6 +28,8 @@ pub(super) struct Caller<'a> {
 /// A whole answer.
 pub(super) struct Answer {
     pub(super) status: u16,
+    /// Seconds after which asking again may help.
+    pub(super) retry_after: Option<u64>,
     pub(super) body: Bytes,
 }
 
@@ -41,8 +43,9 @@ impl<'a> Caller<'a> {
         let asking = async {
             let answer = self.send(&mut connection, method, path, body).await?;
             let status = answer.status().as_u16();
+            let retry_after = answer.headers().get(RETRY_AFTER).and_then(|after| after.to_str().ok()?.parse().ok());
             let body = Limited::new(answer.into_body(), MAX_SNAPSHOT_BYTES).collect().await;
-            Ok(Answer { status, body: body.map_err(|_| self.broke_off())?.to_bytes() })
+            Ok(Answer { status, retry_after, body: body.map_err(|_| self.broke_off())?.to_bytes() })
         };
         tokio::time::timeout(LIMIT, asking).await.unwrap_or_else(|_| Err(self.is_silent()))
     }
@@ -92,6 +95,13 @@ impl<'a> Caller<'a> {
     }
 
     fn is_not_there(&self, error: &io::Error) -> Stop {
+        if error.kind() == io::ErrorKind::PermissionDenied {
+            return Stop::failed(format!(
+                "this user may not ask at {}, where a shim may run: be the user that it runs as, or start it with --socket-mode 660 \
+                 and share a group with it",
+                self.socket
+            ));
+        }
         Stop::failed(format!(
             "no shim answers at {}: {error}; start one, or say with --socket where it listens",
             self.socket
@@ -139,4 +149,21 @@ impl Changes<'_> {
 pub(super) fn snapshot(json: &[u8]) -> Result<Snapshot, Stop> {
     serde_json::from_slice(json)
         .map_err(|_| Stop::failed("the state is of a version that this program does not read: take the shim's own"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_may_not_ask_is_told_so_and_not_that_nobody_is_there() {
+        let socket = Address::Unix("/run/spillway/shim.sock".into());
+        let said = |kind| Caller::new(&socket).is_not_there(&io::Error::from(kind)).text;
+        assert_eq!(
+            said(io::ErrorKind::PermissionDenied),
+            "error: this user may not ask at unix:/run/spillway/shim.sock, where a shim may run: be the user that it runs as, \
+             or start it with --socket-mode 660 and share a group with it\n"
+        );
+        assert!(said(io::ErrorKind::NotFound).starts_with("error: no shim answers at unix:/run/spillway/shim.sock: "));
+    }
 }

@@ -73,7 +73,7 @@ pub(super) fn condition(condition: &Condition) -> String {
 const fn reason(why: Why) -> &'static str {
     match why {
         Why::Crashed => "its process ended by itself and is started again",
-        Why::LoadFailed => "it ended or failed to load too often",
+        Why::LoadFailed => "a load failed, and none is tried for a while",
         Why::Health => "it says so itself",
         Why::Silent => "it does not answer",
         Why::Idle => "it had nothing to do",

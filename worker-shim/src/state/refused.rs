@@ -11,20 +11,20 @@ pub(super) const fn draining() -> Reply {
 }
 
 pub(super) const fn busy() -> Reply {
-    refuse(503, "BUSY", "The engine is on its way to sleep or awake. Ask again in a moment.", Some(1))
+    refuse(503, "BUSY", "The engine is on its way to sleep or awake.", Some(1))
 }
 
 pub(super) const fn too_many() -> Reply {
-    refuse(503, "BUSY", "Too many loads are under way. Ask again in a moment.", Some(5))
+    refuse(503, "BUSY", "Too many loads are under way.", Some(5))
 }
 
 pub(super) fn load_failed(pause_ms: u64) -> Reply {
-    let message = "Earlier loads have failed, so none is tried for a while. The last lines of the engine's log (GET /log) say why.";
+    let message = "Earlier loads have failed, so none is tried for a while.";
     refuse(503, "LOAD_FAILED", message, Some(pause_ms.div_ceil(1_000).max(1)))
 }
 
 pub(super) const fn unhealthy() -> Reply {
-    let message = "The engine runs and is not well. The last lines of its log (GET /log) may say why.";
+    let message = "The engine runs and is not well.";
     refuse(503, "ENGINE_UNHEALTHY", message, Some(5))
 }
 
