@@ -1,15 +1,18 @@
 //! One loop: what happens goes into the machine, what it says is done, and what is new is told.
 //!
-//! Nothing is decided here. `engine` is the process, `signals` what the system sends, `errands` everything that asks the engine.
+//! Nothing is decided here. `engine` is the process, `signals` what the system sends, `errands` everything that asks the engine, and `words`
+//! what the operator is told of it.
 
 mod engine;
 mod errands;
 mod signals;
+mod unheard;
+mod words;
 
 use engine::Engine;
 use errands::Errands;
 use signals::Signals;
-use spillway_filters::feed::{Condition, Moment, Snapshot};
+use spillway_filters::feed::{Moment, Snapshot};
 use std::future::pending;
 use std::io;
 use std::sync::Arc;
@@ -17,6 +20,7 @@ use std::time::Duration;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep_until, timeout};
+use unheard::Unheard;
 
 use crate::asked::{Asked, Reply};
 use crate::config::Config;
@@ -33,11 +37,12 @@ const FAREWELL: Duration = Duration::from_millis(200);
 
 /// Speaks for one engine until that, or the shim, is told to end. Gives the exit code.
 pub async fn run(config: Config) -> u8 {
-    let socket = config.socket.clone();
-    match Shim::new(Arc::new(config)) {
+    let config = Arc::new(config);
+    match Shim::new(config.clone()) {
         Ok(shim) => shim.run().await,
         Err(error) => {
-            tracing::error!(%error, %socket, "the shim cannot begin: give it a socket of its own with --socket");
+            let mend = words::mend(&config.socket, error.kind());
+            tracing::error!(%error, socket = %config.socket, "the shim cannot begin{mend}");
             CANNOT_BEGIN
         }
     }
@@ -50,6 +55,7 @@ struct Shim {
     engine: Engine,
     errands: Errands,
     signals: Signals,
+    unheard: Unheard,
     output: Arc<Output>,
     progress: watch::Receiver<u64>,
     asked: mpsc::Receiver<Asked>,
@@ -77,6 +83,7 @@ impl Shim {
             engine: Engine::new(&config, output.clone())?,
             errands: Errands::new(config.clone()),
             state: watch::Sender::new(Arc::new(machine.snapshot(Moment::default()))),
+            unheard: Unheard::default(),
             progress: output.changed(),
             started: Instant::now(),
             readers: 0,
@@ -91,13 +98,14 @@ impl Shim {
 
     async fn run(mut self) -> u8 {
         let taken = !self.config.command.is_empty() && self.errands.client().is_there().await;
-        let mut exit = self.on(Event::Begun { taken }, None);
+        let (mut exit, mut engine_ended) = (self.on(Event::Begun { taken }, None), false);
         while exit.is_none() {
             let (event, reply) = self.next().await;
+            engine_ended = matches!(event, Event::Cleared);
             exit = self.on(event, reply);
         }
         let exit = exit.expect("the loop ended with one");
-        self.say_why(exit);
+        words::farewell(exit, engine_ended, &self.config);
         self.end().await;
         exit.code()
     }
@@ -112,6 +120,10 @@ impl Shim {
             Some(asked) = self.asked.recv() => self.event(asked),
             Ok(()) = self.progress.changed() => (Event::Progress(self.output.progress()), None),
             () = at(due) => (Event::Tick, None),
+            () = at(self.unheard.due()) => {
+                self.unheard.say(&self.config.engine);
+                (Event::Tick, None)
+            }
         }
     }
 
@@ -131,6 +143,7 @@ impl Shim {
         let mut events = vec![event];
         let mut exit = None;
         while let Some(event) = events.pop() {
+            self.unheard.take(&event);
             let actions = self.machine.on(event, self.now());
             self.tell();
             for action in actions {
@@ -155,7 +168,7 @@ impl Shim {
         let seq = self.state.borrow().seq;
         if self.machine.seq() != seq {
             let snapshot = self.machine.snapshot(self.now());
-            note(&self.state.borrow().engine, &snapshot.engine);
+            words::note(&self.state.borrow().engine, &snapshot.engine);
             self.state.send_replace(Arc::new(snapshot));
         } else if counts_down(&self.state.borrow()) {
             let snapshot = Arc::new(self.machine.snapshot(self.now()));
@@ -187,19 +200,6 @@ impl Shim {
     /// None: it is too far to come.
     fn instant(&self, moment: Moment) -> Option<Instant> {
         self.started.checked_add(Duration::from_millis(moment.since(Moment::default())))
-    }
-
-    fn say_why(&self, exit: Exit) {
-        let program = self.config.command.first().map(|program| program.display().to_string()).unwrap_or_default();
-        match exit {
-            Exit::Engine(code) => tracing::info!(code, "the engine has ended, and the shim with it"),
-            Exit::Taken => tracing::error!(
-                engine = %self.config.engine,
-                "somebody else listens where the engine is to listen: end that, or give the engine another port"
-            ),
-            Exit::NotFound => tracing::error!(program, "there is no such program: check its name and PATH"),
-            Exit::NotRun => tracing::error!(program, "the program cannot be run: check its mode and its format"),
-        }
     }
 
     /// Lets the last snapshot and the engine's last words out.
@@ -237,13 +237,6 @@ async fn at(due: Option<Instant>) {
     match due {
         Some(due) => sleep_until(due).await,
         None => pending().await,
-    }
-}
-
-fn note(before: &Condition, now: &Condition) {
-    if (before.state, before.why) != (now.state, now.why) {
-        let why = now.why.map(|why| format!("{why:?}").to_lowercase());
-        tracing::info!(state = now.state.token(), why, "the engine's state");
     }
 }
 

@@ -115,6 +115,8 @@ pub(crate) struct Engines(mpsc::Receiver<UnixStream>);
 
 impl Engines {
     pub(crate) fn at(path: &Path) -> Self {
+        // Of a shim before this one.
+        let _ = std::fs::remove_file(path);
         let listener = UnixListener::bind(path).expect("a free path");
         let (come, came) = mpsc::channel();
         thread::spawn(move || listener.incoming().flatten().all(|stream| come.send(stream).is_ok()));

@@ -70,6 +70,33 @@ fn where_somebody_else_listens_nothing_is_started() {
 }
 
 #[test]
+fn the_engine_of_a_killed_shim_lives_and_the_next_shim_says_so() {
+    let (shim, engine, _follower) = Shim::ready(&[]);
+    let (code, log) = Shim::inside(shim.killed(), &[], &["--", "true"]).ended();
+    assert!(code == Some(2) && log.contains("perhaps the engine of a shim that was killed"), "{code:?} {log}");
+    kill(Pid::from_raw(engine.pid), Signal::SIGTERM).expect("it lives");
+    engine.gone();
+}
+
+#[test]
+fn as_the_first_process_it_reaps_orphans_and_ends_with_its_engines_code() {
+    // The inner shell is gone before what it started is waited for; what nobody reaps stays in /proc.
+    let script = "trap 'exit 7' TERM; orphan=$(sh -c 'true & echo $!'); while [ -e /proc/$orphan ]; do :; done; \
+                  echo $$ of $PPID has no orphan; while :; do sleep 1000 & wait $!; done";
+    let shim = Shim::first(&["--", "sh", "-c", script]);
+    let mut follower = shim.follow("a");
+    let seq = follower.next().expect("the state at once").seq;
+    shim.until_log("of 1 has no orphan");
+    shim.say(&follower, seq, 1);
+    shim.signal(Signal::SIGTERM);
+    let draining = follower.until(State::Draining);
+    assert_eq!(shim.post("/load", ""), 503);
+    shim.say(&follower, draining.seq, 0);
+    while follower.next().is_some() {}
+    assert_eq!(shim.ended().0, Some(7));
+}
+
+#[test]
 fn sigterm_waits_for_requests_and_then_gives_the_engine_its_signal() {
     let (shim, engine, mut follower) = Shim::ready(&[]);
     shim.say(&follower, 0, 1);
@@ -136,6 +163,20 @@ fn where_no_call_does_it_the_process_ends_and_a_wish_starts_another() {
 }
 
 #[test]
+fn where_no_engine_runs_there_is_none_to_end() {
+    let (shim, engine, mut follower) = Shim::ready(&[]);
+    assert_eq!(shim.post("/sleep", ""), 202);
+    let asleep = follower.until(State::Asleep);
+    shim.say(&follower, asleep.seq, 0);
+    engine.gone();
+    shim.until(|shim| shim.post("/sleep", "") == 200);
+    shim.signal(Signal::SIGTERM);
+    while follower.next().is_some() {}
+    let (code, log) = shim.ended();
+    assert!(code == Some(0) && log.contains("its engine was not running"), "{code:?} {log}");
+}
+
+#[test]
 fn an_idle_engine_is_put_to_sleep() {
     let (shim, mut engine, mut follower) = Shim::ready(&["--idle-sleep-s", "0.1"]);
     engine.tell("can_sleep");
@@ -158,5 +199,7 @@ fn a_watched_engine_is_told_of_and_never_ended() {
     shim.signal(Signal::SIGTERM);
     follower.until(State::Draining);
     while follower.next().is_some() {}
-    assert_eq!(shim.ended().0, Some(0));
+    let (code, log) = shim.ended();
+    assert!(code == Some(0) && log.contains("the engine that it watched is left alone"), "{code:?} {log}");
+    assert!(!log.contains("the engine has ended"), "{log}");
 }

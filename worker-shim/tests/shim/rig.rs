@@ -5,16 +5,23 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use spillway_filters::feed::{Activity, Snapshot, State};
 use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::fs::MetadataExt as _;
 use std::os::unix::net::UnixStream;
 use std::process::{Child, Command, Stdio};
 use std::thread::{self, JoinHandle};
 use std::time::Instant;
 use tempfile::TempDir;
 
+const SHIM: &str = env!("CARGO_BIN_EXE_spillway-shim");
+
 pub(crate) struct Shim {
     pub(crate) folder: TempDir,
     pub(crate) engines: Engines,
     child: Child,
+    /// Whom signals go to.
+    id: Pid,
+    /// `child` holds its namespace.
+    is_first: bool,
     log: Option<JoinHandle<String>>,
 }
 
@@ -33,9 +40,30 @@ impl Shim {
 
     /// In this folder, where the engine listens under `engine`.
     pub(crate) fn inside(folder: TempDir, flags: &[&str], command: &[&str]) -> Self {
+        Self::of(Command::new(SHIM), folder, flags, command)
+    }
+
+    /// As the first process of a namespace of its own, which ends with it.
+    pub(crate) fn first(command: &[&str]) -> Self {
+        let mut unshare = Command::new("unshare");
+        unshare.args(["--pid", "--fork", "--kill-child", "--mount-proc"]);
+        if std::fs::metadata("/proc/self").expect("it is there").uid() != 0 {
+            unshare.args(["--user", "--map-root-user"]);
+        }
+        unshare.arg(SHIM);
+        let mut shim = Self::of(unshare, TempDir::new().expect("a folder"), &[], command);
+        shim.is_first = true;
+        drop(shim.connect());
+        let children = format!("/proc/{0}/task/{0}/children", shim.id);
+        let children = std::fs::read_to_string(children).expect("the system tells children");
+        shim.id = Pid::from_raw(children.trim().parse().expect("it has one child, the shim"));
+        shim
+    }
+
+    fn of(mut program: Command, folder: TempDir, flags: &[&str], command: &[&str]) -> Self {
         let path = |name: &str| folder.path().join(name);
         let engines = Engines::at(&path("control"));
-        let mut child = Command::new(env!("CARGO_BIN_EXE_spillway-shim"))
+        let mut child = program
             .args(["--preset", "vllm", "--engine", &format!("unix:{}", path("engine").display())])
             .args(["--socket", &format!("unix:{}", path("shim").display())])
             .args(flags)
@@ -44,14 +72,15 @@ impl Shim {
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
             .spawn()
-            .expect("the shim starts");
+            .unwrap_or_else(|error| panic!("{program:?} does not start: {error}"));
+        let id = Pid::from_raw(i32::try_from(child.id()).expect("an id"));
         let mut stderr = child.stderr.take().expect("it is piped");
         let log = thread::spawn(move || {
             let mut log = String::new();
             stderr.read_to_string(&mut log).expect("text");
             log
         });
-        Self { folder, engines, child, log: Some(log) }
+        Self { folder, engines, child, id, is_first: false, log: Some(log) }
     }
 
     /// An engine that is ready, and who follows it.
@@ -75,9 +104,14 @@ impl Shim {
 
     /// Waits until the engine has written this.
     pub(crate) fn until_log(&self, text: &str) {
+        self.until(|shim| shim.ask("GET", "/log", "").1.contains(text));
+    }
+
+    /// Asks again and again.
+    pub(crate) fn until(&self, is_so: impl Fn(&Self) -> bool) {
         let start = Instant::now();
-        while !self.ask("GET", "/log", "").1.contains(text) {
-            assert!(start.elapsed() < LONG, "the engine did not write {text}");
+        while !is_so(self) {
+            assert!(start.elapsed() < LONG, "it does not come");
         }
     }
 
@@ -126,8 +160,7 @@ impl Shim {
     }
 
     pub(crate) fn signal(&self, signal: Signal) {
-        let id = i32::try_from(self.child.id()).expect("an id");
-        kill(Pid::from_raw(id), signal).expect("it lives");
+        kill(self.id, signal).expect("it lives");
     }
 
     /// Its exit code and its log, when it has ended.
@@ -137,14 +170,26 @@ impl Shim {
         assert!(!self.folder.path().join("shim").exists(), "its socket is left");
         (code, log)
     }
+
+    /// Kills it, and leaves what it can no longer clear away.
+    pub(crate) fn killed(mut self) -> TempDir {
+        self.signal(Signal::SIGKILL);
+        self.child.wait().expect("it is our child");
+        std::mem::replace(&mut self.folder, TempDir::new().expect("a folder"))
+    }
 }
 
 impl Drop for Shim {
     fn drop(&mut self) {
-        // Two signals, so that it waits for no request; it takes its engine with it.
         if self.child.try_wait().is_ok_and(|ended| ended.is_none()) {
-            self.signal(Signal::SIGTERM);
-            self.signal(Signal::SIGINT);
+            if self.is_first {
+                // Its namespace goes with it.
+                let _ = self.child.kill();
+            } else {
+                // Two signals, so that it waits for no request; it takes its engine with it.
+                self.signal(Signal::SIGTERM);
+                self.signal(Signal::SIGINT);
+            }
             let _ = self.child.wait();
         }
     }
