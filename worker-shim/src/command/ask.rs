@@ -82,7 +82,12 @@ async fn sleep(caller: &Caller<'_>, model: Option<&str>, out: &mut impl Write) -
         let answer = wish(caller, paths::SLEEP, model).await?;
         let now = snapshot(&answer.body)?;
         if answer.status == 200 {
-            show(out, &mut shown, &condition(&now, model));
+            match condition(&now, model) {
+                condition if condition.state == State::Ready => {
+                    say_once(out, &mut shown, "no model is loaded any more")
+                }
+                condition => show(out, &mut shown, &condition),
+            }
             return Ok(());
         }
         say_once(out, &mut shown, "waiting for requests in flight, and for the engine");
@@ -90,7 +95,7 @@ async fn sleep(caller: &Caller<'_>, model: Option<&str>, out: &mut impl Write) -
             let mut seq = now.seq;
             loop {
                 let next = newer(&mut changes, seq).await?;
-                if !matches!(condition(&next, model).state, State::Absent | State::Asleep) {
+                if !rests(&next, model) {
                     return Err(Stop::failed(
                         "it was given up: requests were in flight for too long, or somebody woke it",
                     ));
@@ -149,6 +154,16 @@ fn condition(snapshot: &Snapshot, model: Option<&str>) -> Condition {
         (None, None) if snapshot.models.is_empty() => snapshot.engine.clone(),
         (None, None) => Condition::of(State::Absent),
     }
+}
+
+/// Whether nothing that was meant holds memory: an engine whose models are unloaded one by one goes on taking requests.
+fn rests(snapshot: &Snapshot, model: Option<&str>) -> bool {
+    let gone = |state| matches!(state, State::Absent | State::Asleep);
+    let mut models = snapshot.models.values();
+    gone(condition(snapshot, model).state)
+        || model.is_none()
+            && !snapshot.models.is_empty()
+            && models.all(|condition| gone(condition.state) || condition.state == State::Unhealthy)
 }
 
 fn show(out: &mut impl Write, shown: &mut String, condition: &Condition) {
