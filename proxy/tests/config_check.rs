@@ -17,13 +17,15 @@ fn checked(preset: &str, arguments: &[&str]) -> (String, Option<i32>) {
 #[test]
 fn rows_that_nobody_has_seen_are_one_warning() {
     let (said, code) = checked("tei", &[]);
-    let warned = "./spillway.toml: warning: engine.preset: nobody has seen 4 of the 4 rows of this preset run \
-                  (proxy/docs/engines.md says which ones, and where each is from)\n\
+    let warned = "./spillway.toml:1:21: warning: engine.preset: 4 of the 4 things Spillway knows of this engine were read in its \
+                  source or documents, and never seen on a running server (proxy/docs/engines.md lists them)\n\
                   no mistakes, 1 warning\n./spillway.toml: fine\n";
     assert_eq!((said.as_str(), code), (warned, Some(0)));
     let (said, code) = checked("tei", &["-o", "json"]);
     let report: serde_json::Value = serde_json::from_str(&said).unwrap();
-    assert_eq!((&report["warnings"], &report["diagnostics"][0]["key"]), (&1.into(), &"engine.preset".into()));
+    let warning = &report["diagnostics"][0];
+    assert_eq!((&report["warnings"], &warning["key"]), (&1.into(), &"engine.preset".into()));
+    assert_eq!((&warning["line"], &warning["column"]), (&1.into(), &21.into()));
     assert_eq!(code, Some(0));
 }
 

@@ -94,11 +94,11 @@ fn meaning(rule: &Rule) -> String {
 
 fn hidden(veiled: &Veiled) -> String {
     let states: Vec<_> =
-        veiled.states.iter().map(|(state, trigger)| format!("{state}: `{}`", trigger.token())).collect();
+        veiled.states.iter().map(|(state, trigger)| format!("{state} → `{}`", trigger.token())).collect();
     if states.is_empty() {
         return format!("{}: hides nothing", veiled.surface.name());
     }
-    format!("{}: hides why, so the state of the model decides. {}", veiled.surface.name(), states.join(", "))
+    format!("{}: the answer hides the reason; by the model's state: {}", veiled.surface.name(), states.join(", "))
 }
 
 fn questions(preset: &Preset) -> String {
