@@ -37,6 +37,7 @@ mod hanging_connect_is_decided_in_time;
 mod head_request_has_no_body;
 mod held_bytes_budget_503;
 mod held_calls_are_bridged_instead;
+mod hot_restart_is_agreed;
 mod hot_restart_loses_nothing;
 mod http10_client_served_locally;
 mod in_stream_error_after_first_byte;
@@ -128,6 +129,7 @@ pub const ALL: &[Case] = &[
     head_request_has_no_body::CASE,
     held_bytes_budget_503::CASE,
     held_calls_are_bridged_instead::CASE,
+    hot_restart_is_agreed::CASE,
     hot_restart_loses_nothing::CASE,
     http10_client_served_locally::CASE,
     in_stream_error_after_first_byte::CASE,

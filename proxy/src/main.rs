@@ -10,6 +10,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
+use tokio::sync::Notify;
 
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
@@ -139,26 +140,33 @@ fn serve(file: &Path, run: Run) -> u8 {
     // Exchanges that outlived the drain end with the runtime.
     runtime.shutdown_timeout(CUT_TIME);
     match ended {
-        Ok(Some(running)) => running.flush(),
-        Ok(None) => {}
-        Err(code) => return code,
+        Ok((running, code)) => {
+            running.flush();
+            code
+        }
+        Err(code) => code,
     }
-    FINE
 }
 
-/// One life of the process, from the first signal it hears to the last exchange it serves; nothing when it never came to serve.
-async fn live(config: &Config, meeting: &Path, upgrade: bool) -> Result<Option<Running>, u8> {
+/// One life of the process, from the first signal it hears to the last exchange it serves: its exit code, as an error when it never came
+/// to serve.
+async fn live(config: &Config, meeting: &Path, upgrade: bool) -> Result<(Running, u8), u8> {
     let mut signals = Signals::listen().map_err(|error| {
         complain(&format!("cannot listen for signals: {error}\n"));
         FAILED
     })?;
     let mut inherited = Inherited::default();
     if upgrade {
+        let waiting = handover::wait_at(meeting).map_err(|error| cannot_wait(meeting, &error))?;
         tracing::info!(at = %meeting.display(), "waiting for the running process, which hands over at SIGQUIT");
         inherited = tokio::select! {
-            received = handover::receive(meeting) => received.map_err(|error| cannot_wait(meeting, &error))?,
-            () = signals.end() => return Ok(None),
+            inherited = waiting.inherit() => inherited.map_err(|error| cannot_wait(meeting, &error))?,
+            () = signals.end() => return Err(FINE),
         };
+    }
+    if inherited.is_called_off() {
+        complain(TOO_LATE);
+        return Err(FAILED);
     }
     let mut running = run::start(config, &mut inherited).map_err(|error| {
         complain(&format!("error: {error}\n"));
@@ -169,11 +177,27 @@ async fn live(config: &Config, meeting: &Path, upgrade: bool) -> Result<Option<R
     }
     tracing::info!(listener = "front", address = %running.front_address, "listening");
     tracing::info!(listener = "admin", address = %running.admin_address, "listening");
-    inherited.confirm().await;
-    end(config, meeting, &mut running, &mut signals).await;
+    let alone = tokio::select! {
+        alone = inherited.confirm() => Some(alone),
+        () = signals.end() => None,
+    };
+    let (departure, code) = match alone {
+        Some(true) => (asked(meeting, &running, &mut signals).await, FINE),
+        Some(false) => {
+            complain(TOO_LATE);
+            (Departure::BesideAnother, FAILED)
+        }
+        // The predecessor, if there is one, hears no more and goes on.
+        None => (Departure::Last, FINE),
+    };
+    leave(config, departure, &mut running, &mut signals).await;
     tracing::info!("stopped");
-    Ok(Some(running))
+    Ok((running, code))
 }
+
+/// Why a new process gives up.
+const TOO_LATE: &str = "error: the running process had stopped waiting for this one and goes on serving; start this one again, and send the \
+running one SIGQUIT once it says that it is waiting\n";
 
 fn cannot_wait(meeting: &Path, error: &std::io::Error) -> u8 {
     complain(&format!(
@@ -183,17 +207,36 @@ fn cannot_wait(meeting: &Path, error: &std::io::Error) -> u8 {
     OPERATORS_MISTAKE
 }
 
-/// Serves until it is asked to end or has handed over, then drains.
-async fn end(config: &Config, meeting: &Path, running: &mut Running, signals: &mut Signals) {
-    let successor = has_successor(meeting, running, signals).await;
+/// How a process leaves.
+enum Departure {
+    /// Nobody serves after it.
+    Last,
+    /// Another process accepts the connections.
+    BesideAnother,
+}
+
+/// Finishes what was begun. Asked once more, it ends at once; beside another process, the first time only that it does not wait for idle
+/// callers: whoever sent SIGQUIT may send what ends every process next.
+async fn leave(config: &Config, departure: Departure, running: &mut Running, signals: &mut Signals) {
     tracing::info!("draining");
-    let (lame_duck, max) =
-        (Duration::from_millis(config.drain.lame_duck_ms), Duration::from_millis(config.drain.max_ms));
-    let drained = async { if successor { running.leave(max).await } else { running.drain(lame_duck, max).await } };
-    tokio::select! {
-        () = drained => {}
-        // Asked twice: at once.
-        () = signals.end() => {}
+    let max = Duration::from_millis(config.drain.max_ms);
+    match departure {
+        Departure::Last => tokio::select! {
+            () = running.drain(Duration::from_millis(config.drain.lame_duck_ms), max) => {}
+            () = signals.end() => {}
+        },
+        Departure::BesideAnother => {
+            let hurry = Notify::new();
+            let asked_twice = async {
+                signals.end().await;
+                hurry.notify_one();
+                signals.end().await;
+            };
+            tokio::select! {
+                () = running.leave(max, hurry.notified()) => {}
+                () = asked_twice => {}
+            }
+        }
     }
     let cut = running.in_flight();
     if cut > 0 {
@@ -201,19 +244,19 @@ async fn end(config: &Config, meeting: &Path, running: &mut Running, signals: &m
     }
 }
 
-/// Waits until the process is asked to leave; true when another has taken its place.
-async fn has_successor(meeting: &Path, running: &Running, signals: &mut Signals) -> bool {
+/// Waits until the process is asked to leave.
+async fn asked(meeting: &Path, running: &Running, signals: &mut Signals) -> Departure {
     loop {
         if signals.next().await == Asked::End {
-            return false;
+            return Departure::Last;
         }
         tracing::info!(at = %meeting.display(), "handing over");
         let given = tokio::select! {
             given = handover::give(meeting, running.sockets()) => given,
-            () = signals.end() => return false,
+            () = signals.end() => return Departure::Last,
         };
         match given {
-            Ok(()) => return true,
+            Ok(()) => return Departure::BesideAnother,
             Err(error) => {
                 tracing::warn!(%error, "nobody took over (start the new process with `run --upgrade`): going on")
             }

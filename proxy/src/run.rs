@@ -111,13 +111,16 @@ impl Running {
     }
 
     /// Another process has the listening sockets and answers on them, admin pages included; what this one has begun it finishes, up to
-    /// `max`.
-    pub async fn leave(&mut self, max: Duration) {
+    /// `max`. Once `hurried` is over, it does not wait for callers to come with a next request.
+    pub async fn leave(&mut self, max: Duration, hurried: impl Future<Output = ()>) {
         self.house.retire();
         // A send fails only when the listener is gone already.
         let _ = self.admin_stop.send(true);
         self.stop_accepting().await;
-        tokio::time::sleep(FAREWELL).await;
+        tokio::select! {
+            () = tokio::time::sleep(FAREWELL) => {}
+            () = hurried => {}
+        }
         self.finish(max).await;
     }
 

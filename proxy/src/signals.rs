@@ -6,7 +6,8 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 /// What is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Asked {
-    /// SIGTERM or SIGINT: drain and end. Asked again, at once.
+    /// SIGTERM or SIGINT: drain and end. Asked again, at once. A process that has handed over is draining: the first only ends its wait for
+    /// callers who are idle.
     End,
     /// SIGQUIT: hand the listening sockets to the process that waits for them, then drain and end.
     HandOver,
