@@ -22,7 +22,9 @@ pub struct Position<'a> {
 }
 
 /// The bytes that end a stream which the engine broke off, or left hanging when `silent`. They begin with the blank line that ends an event
-/// of which only a part came. Nobody read that stream, so a generate event says neither an id nor how many events there were.
+/// of which only a part came. That part reaches the caller as an event of its own: an event stream takes nothing back, and to complete its
+/// JSON somebody would have to read every stream, or hold each event until it is whole. A caller that takes every event for JSON fails on
+/// it, one that skips what it cannot read finds the error behind it. Nobody read that stream, so a generate event says neither an id nor how many events there were.
 #[must_use]
 pub fn engine_broke_off(surface: Surface, silent: bool) -> Vec<u8> {
     let (code, message) = if silent {

@@ -100,7 +100,7 @@ impl ProxyHttp for Sidecar {
         let surface = surface_of(session.req_header());
         let consent = match consent(session.req_header(), self.house.remote_serving) {
             Ok(consent) => consent,
-            Err(answer) => return answered(session, &answer, surface).await,
+            Err(answer) => return answered(session, &mut passing.log, &answer, surface).await,
         };
         if self.house.fast_lane {
             // Only an HTTP/1.0 connection gets here on HTTP/1; the strict gate has seen its first request only.
@@ -115,17 +115,17 @@ impl ProxyHttp for Sidecar {
                 Named::No(answer) => Some(answer),
             };
             if let Some(answer) = refused {
-                return answered(session, &answer, surface).await;
+                return answered(session, &mut passing.log, &answer, surface).await;
             }
         }
         let only_reads = matches!(session.req_header().method, http::Method::GET | http::Method::HEAD);
         let Ok(room) = self.house.engine.room(only_reads) else {
-            write(session, &ErrorAnswer::queue_full(), surface, true).await?;
+            write(session, &mut passing.log, &ErrorAnswer::queue_full(), surface, true).await?;
             return Ok(true);
         };
         passing.room = room;
         if let Some(answer) = warmup::refuse_unbridged(&self.house, &mut passing.log, surface, only_reads) {
-            write(session, &answer, surface, true).await?;
+            write(session, &mut passing.log, &answer, surface, true).await?;
             return Ok(true);
         }
         Ok(false)
@@ -215,7 +215,7 @@ impl ProxyHttp for Sidecar {
         answer.insert_header(names::SERVED_BY, "local")
     }
 
-    async fn fail_to_proxy(&self, session: &mut Session, error: &Error, _: &mut Passing) -> FailToProxy {
+    async fn fail_to_proxy(&self, session: &mut Session, error: &Error, passing: &mut Passing) -> FailToProxy {
         let surface = surface_of(session.req_header());
         let answer = match error.etype() {
             ErrorType::ConnectRefused | ErrorType::ConnectError if !self.house.engine.was_reached() => {
@@ -229,7 +229,10 @@ impl ProxyHttp for Sidecar {
         };
         let code = answer.status;
         if session.response_written().is_none() {
-            let _ = write(session, &answer, surface, true).await;
+            let _ = write(session, &mut passing.log, &answer, surface, true).await;
+        } else if error.esource() == &ErrorSource::Upstream {
+            // An HTTP/1.0 caller sees a body that ends: only this tells.
+            passing.log.truncated();
         }
         FailToProxy { error_code: code, can_reuse_downstream: false }
     }
@@ -329,12 +332,25 @@ fn consent(head: &RequestHeader, remote_serving: bool) -> Result<Consent, ErrorA
     if nominated { Err(refused()) } else { Ok(Consent::of(remote_serving, forbids)) }
 }
 
-async fn answered(session: &mut Session, answer: &ErrorAnswer, surface: Option<Surface>) -> Result<bool> {
-    write(session, answer, surface, false).await?;
+async fn answered(
+    session: &mut Session,
+    log: &mut Exchange,
+    answer: &ErrorAnswer,
+    surface: Option<Surface>,
+) -> Result<bool> {
+    write(session, log, answer, surface, false).await?;
     Ok(true)
 }
 
-async fn write(session: &mut Session, answer: &ErrorAnswer, surface: Option<Surface>, local: bool) -> Result<()> {
+/// Answers in place of the engine; `local` when that is disclosed.
+async fn write(
+    session: &mut Session,
+    log: &mut Exchange,
+    answer: &ErrorAnswer,
+    surface: Option<Surface>,
+    local: bool,
+) -> Result<()> {
+    log.code = Some(answer.code);
     let body = answer.body(surface);
     let mut head = ResponseHeader::build(answer.status, Some(5))?;
     head.insert_header("Content-Type", names::JSON)?;
@@ -343,6 +359,7 @@ async fn write(session: &mut Session, answer: &ErrorAnswer, surface: Option<Surf
         head.insert_header("Retry-After", wait.to_string())?;
     }
     if local {
+        log.served(Side::Local);
         head.insert_header(names::SERVED_BY, "local")?;
     }
     session.set_keepalive(None);

@@ -53,6 +53,7 @@ pub(crate) fn local<'c>(
     finish_head(&mut connection.answer_head, keep_alive);
     let first = framing.feed(&body);
     let surplus = first.is_ok_and(|first| first < body.len());
+    let mut pending = Pending { done: broken::is_done(false, &body), ..Pending::default() };
     if let Ok(first) = first {
         body.truncate(first);
         if rechunked {
@@ -76,14 +77,18 @@ pub(crate) fn local<'c>(
         } else {
             drop((held, body));
             connection.release_buffers();
-            match rest(house.engine.idle_ms, &mut engine, connection, &mut framing).await {
-                Ok(surplus) => engine_keeps &= !surplus,
+            match rest(house.engine.idle_ms, &mut engine, connection, &mut framing, &mut pending).await {
+                Ok(()) => engine_keeps &= !pending.surplus,
                 Err(Stopped::Client) => {
                     log.client_gone();
                     return Served::Close;
                 }
                 Err(Stopped::Malformed) => return cut(log),
                 Err(Stopped::Engine { silent }) => {
+                    let last = teller.filter(|_| pending.done).and_then(|_| broken::last(framing));
+                    if let Some(last) = last {
+                        return Box::pin(end(connection, last, keep_alive)).await;
+                    }
                     log.truncated();
                     let Some(surface) = teller else { return Served::Close };
                     let Some(ending) = broken::ending(surface, framing, silent) else { return Served::Close };
@@ -157,19 +162,19 @@ enum Stopped {
     Malformed,
 }
 
-/// Relays what follows; true when the engine sent more than its answer. No buffer is owned while nothing is pending: bytes pass through the thread's read buffer.
+/// Relays what follows. No buffer is owned while nothing is pending: bytes pass through the thread's read buffer.
 async fn rest(
     idle_ms: u64,
     engine: &mut Stream,
     connection: &mut Connection,
     framing: &mut Framing,
-) -> Result<bool, Stopped> {
-    let mut pending = Pending::default();
+    pending: &mut Pending,
+) -> Result<(), Stopped> {
     poll_fn(|cx| {
         loop {
-            match step(engine, connection, framing, &mut pending, cx) {
+            match step(engine, connection, framing, pending, cx) {
                 Poll::Ready(Ok(Step::Progress)) => connection.deadline.arm(idle_ms),
-                Poll::Ready(Ok(Step::Over)) => return Poll::Ready(Ok(pending.surplus)),
+                Poll::Ready(Ok(Step::Over)) => return Poll::Ready(Ok(())),
                 Poll::Ready(Err(stopped)) => return Poll::Ready(Err(stopped)),
                 Poll::Pending => {
                     if pending.flush && Pin::new(&mut connection.stream).poll_flush(cx).is_ready() {
@@ -201,6 +206,8 @@ struct Pending {
     surplus: bool,
     /// The body ended with the engine's connection.
     closed: bool,
+    /// What was passed on last said that the stream is whole.
+    done: bool,
 }
 
 enum Step {
@@ -252,6 +259,7 @@ fn pass(
         return Ok(Step::Progress);
     }
     let used = framing.feed(bytes).map_err(|_| Stopped::Malformed)?;
+    pending.done = broken::is_done(pending.done, bytes);
     if framing.until_close() {
         append_chunk(&mut pending.bytes, bytes);
         pending.flush = true;

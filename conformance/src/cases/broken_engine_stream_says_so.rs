@@ -8,6 +8,7 @@ use crate::stage::aftermath::{clean, secretive};
 use crate::stage::client::{Client, Received};
 use crate::stage::gate::Gate;
 use crate::stage::head::latin1;
+use crate::stage::patience::eventually;
 use crate::stage::sample::{Surface, chat_text, completion_text, generate_text};
 use crate::stage::script::{Answer, Play};
 use crate::stage::setup::Setup;
@@ -16,7 +17,7 @@ use crate::stage::{Bench, Stage, engine, upstream};
 /// The case.
 pub(super) const CASE: Case = Case {
     name: "broken_engine_stream_says_so",
-    clause: "an engine that dies or falls silent in its stream: one in-stream error in the surface's shape, last; no replay; other bodies are cut",
+    clause: "an engine that dies or falls silent in its stream: one in-stream error in the surface's shape, last, and none behind [DONE]; no replay; other bodies are cut",
     faults: &["L19"],
     run: |bench| Box::pin(run(bench)),
 };
@@ -26,6 +27,8 @@ const MODEL: &str = "org/chat";
 
 async fn run(bench: Bench) -> Verdict {
     told(&bench).await.during("told")?;
+    whole(&bench).await.during("whole")?;
+    untold(&bench).await.during("HTTP/1.0")?;
     cut(&bench).await.during("cut")?;
     restarted(&bench).await.during("restarted")
 }
@@ -94,8 +97,7 @@ async fn told(bench: &Bench) -> Verdict {
 async fn truncated(mut stage: Stage, count: usize) -> Verdict<usize> {
     let line = r#""ended":"engine_truncated""#;
     let sidecar = &stage.sidecar;
-    crate::stage::patience::eventually("the access lines", || async { Ok(sidecar.access_lines().len() == count) })
-        .await?;
+    eventually("the access lines", || async { Ok(sidecar.access_lines().len() == count) }).await?;
     let told = stage.sidecar.stderr().matches(line).count();
     stage.engine.stop().await?;
     clean(stage, count).await?;
@@ -130,6 +132,72 @@ fn parsed(event: Option<&&str>) -> Verdict<Value> {
     serde_json::from_str(text).map_err(|error| Finding::new(format!("{event:?} is no JSON event: {error}")))
 }
 
+/// A stream that has said `[DONE]` is whole, whatever comes next.
+async fn whole(bench: &Bench) -> Verdict {
+    let mut stage = stage(bench).await?;
+    let mut findings = Findings::default();
+    let mut count = 0;
+    for surface in [Surface::ChatStream, Surface::CompletionsStream, Surface::GenerateStream] {
+        let first = first(surface);
+        let begun = || Play::stream().event(&first);
+        let plain = Answer::new(200).field("Content-Type", "text/event-stream").head();
+        for (name, end) in [
+            ("closed", begun().event(DONE).close()),
+            ("reset", begun().event(DONE).cut()),
+            ("silent", begun().event(DONE).stall()),
+            ("closed before the end of the chunk", begun().send(format!("e\r\n{DONE}")).close()),
+            ("reset without any framing", Play::raw(plain).send(format!("{first}{DONE}")).cut()),
+        ] {
+            stage.engine.on_model(MODEL, end);
+            let answer = stage.ask(&secretive(surface, MODEL)).await?;
+            findings.note(&format!("{surface:?}, {name}"), ends_done(&answer));
+            count += 1;
+        }
+        // The end comes alone.
+        let gate = Gate::new();
+        stage.engine.on_model(MODEL, begun().gate(&gate).event(DONE).close());
+        let mut client = begin(&stage, surface).await?;
+        gate.open();
+        let rest = client.events().await?.concat();
+        findings.note(&format!("{surface:?}, alone"), same("the rest", &rest.trim_end(), &DONE.trim_end()));
+        count += 1;
+    }
+    findings.verdict()?;
+    stage.engine.stop().await?;
+    let sidecar = &stage.sidecar;
+    eventually("the access lines", || async { Ok(sidecar.access_lines().len() == count) }).await?;
+    holds(
+        sidecar.access_lines().iter().all(|line| line["ended"].is_null()),
+        "whole exchanges",
+        &sidecar.access_lines(),
+    )?;
+    clean(stage, count).await
+}
+
+const DONE: &str = "data: [DONE]\n\n";
+
+fn ends_done(answer: &Received) -> Verdict {
+    answer.is(200)?.local()?;
+    let text = latin1(&answer.body);
+    holds(text.trim_end().ends_with(DONE.trim_end()), "[DONE] as the last event", &text)?;
+    same("errors", &text.matches("\"error\"").count(), &0)?;
+    holds(answer.whole, "a stream that ends whole", &text)
+}
+
+/// Callers whose protocol has no cut: the access line tells.
+async fn untold(bench: &Bench) -> Verdict {
+    let stage = stage(bench).await?;
+    let first = first(Surface::ChatStream);
+    let ends = [("closed", Play::stream().event(&first).close()), ("reset", Play::stream().event(&first).cut())];
+    let count = ends.len();
+    for (name, play) in ends {
+        stage.engine.on_model(MODEL, play);
+        let answer = stage.ask(&secretive(Surface::ChatStream, MODEL).version("HTTP/1.0")).await.during(name)?;
+        same("the body", &latin1(&answer.is(200)?.local()?.body), &first).during(name)?;
+    }
+    same("lines that say so", &truncated(stage, count).await?, &count)
+}
+
 /// What nothing can be added to ends where the engine left it.
 async fn cut(bench: &Bench) -> Verdict {
     let stage = stage(bench).await?;
@@ -154,7 +222,7 @@ async fn cut(bench: &Bench) -> Verdict {
     // What is no body any more is not the engine's stream either.
     let gate = Gate::new();
     stage.engine.on_model(MODEL, chunked(events()).event(&first).gate(&gate).send("nonsense\r\n").close());
-    let mut client = begin(&stage).await?;
+    let mut client = begin(&stage, Surface::ChatStream).await?;
     gate.open();
     same("what comes after nonsense", &client.events().await?, &Vec::new())?;
     same("runs", &stage.engine.journal().heard_of(MODEL).len(), &(count + 1))?;
@@ -163,9 +231,9 @@ async fn cut(bench: &Bench) -> Verdict {
 }
 
 /// A caller who has read the first event.
-async fn begin(stage: &Stage) -> Verdict<Client> {
+async fn begin(stage: &Stage, surface: Surface) -> Verdict<Client> {
     let mut client = stage.client().await?;
-    client.send(secretive(Surface::ChatStream, MODEL).bytes()).await?;
+    client.send(secretive(surface, MODEL).bytes()).await?;
     same("the status", &client.head().await?.status(), &200)?;
     let first = client.event().await?.unwrap_or_default();
     holds(first.contains("begun"), "the first event", &first)?;
@@ -176,7 +244,7 @@ async fn begin(stage: &Stage) -> Verdict<Client> {
 async fn restarted(bench: &Bench) -> Verdict {
     let mut stage = stage(bench).await?;
     stage.engine.on_model(MODEL, Play::stream().event(&first(Surface::ChatStream)).stall());
-    let mut client = begin(&stage).await?;
+    let mut client = begin(&stage, Surface::ChatStream).await?;
     stage.engine.stop().await?;
     let rest = client.events().await?;
     holds(rest.iter().any(|event| event.contains("ENGINE_RESET")), "the error", &rest)?;

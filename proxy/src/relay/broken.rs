@@ -1,6 +1,7 @@
 //! How does a caller learn that the engine broke its stream off in the middle? By the error of its own surface, once and last.
 //!
-//! Nothing is read or kept for this while a stream is healthy: where its framing stands is known to the relay anyway.
+//! Nothing is parsed for this while a stream is healthy: where its framing stands is known to the relay anyway, and of each piece only the
+//! end is looked at. A stream that has said `[DONE]` is whole, whatever the engine does next: it is ended, and no error follows.
 
 use super::{LAST_CHUNK, append_chunk};
 use spillway_filters::stream_error;
@@ -22,6 +23,27 @@ fn is_encoded(head: &[u8]) -> bool {
     const NAME: &[u8] = b"content-encoding:";
     let mut lines = head.split(|byte| *byte == b'\n');
     lines.any(|line| line.get(..NAME.len()).is_some_and(|name| name.eq_ignore_ascii_case(NAME)))
+}
+
+/// Whether a stream is `done` after this piece of it, chunk framing included: its last line then was `[DONE]`. An end that comes in two
+/// pieces may be missed; then the error follows it.
+pub(super) fn is_done(done: bool, piece: &[u8]) -> bool {
+    let text = piece.trim_ascii_end();
+    if text.is_empty() {
+        // The rest of line ends and of a chunk.
+        return done;
+    }
+    let behind = &piece[text.len()..];
+    // A chunk may end anywhere, a text with these words in it has no line end behind them.
+    let line_ends = behind.starts_with(b"\n") || behind.starts_with(b"\r\n\r\n");
+    line_ends && text.strip_suffix(b"[DONE]").is_some_and(|rest| rest.trim_ascii_end().ends_with(b"data:"))
+}
+
+/// The bytes that end the caller's stream, which stands at `framing` and has said `[DONE]`; none where nothing can follow.
+pub(super) fn last(framing: Framing) -> Option<Vec<u8>> {
+    let mut bytes = framed(framing, b"\n\n")?;
+    bytes.extend_from_slice(LAST_CHUNK);
+    Some(bytes)
 }
 
 /// The bytes that end the caller's stream, which stands at `framing`; none where nothing can follow.
@@ -80,6 +102,15 @@ mod tests {
                 assert!(text.ends_with("\n\n"), "{left_at}: {text}");
             }
         }
+    }
+
+    #[test]
+    fn a_stream_is_done_when_its_last_line_was() {
+        let done = ["data: [DONE]\n\n", "e\r\ndata: [DONE]\n\n\r\n", "data:[DONE]\r\n\r\n", "x\n\ndata: [DONE]\n"];
+        assert!(done.iter().all(|piece| is_done(false, piece.as_bytes())));
+        let not = ["data: {}\n\n", "data: [DONE]", "4\r\ndata: [DONE]\r\n", "[DONE]\n\n", "data: [DONE]\n\ndata: {\n"];
+        assert!(!not.iter().any(|piece| is_done(true, piece.as_bytes())));
+        assert!(is_done(true, b"\n\r\n") && !is_done(false, b"\n\r\n"));
     }
 
     #[test]
