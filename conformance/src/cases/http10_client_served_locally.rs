@@ -1,20 +1,28 @@
 //! Is an HTTP/1.0 caller served by the engine, and only by it?
 
+use serde_json::Value;
+
 use crate::case::Case;
-use crate::expect::{During, Verdict, same};
+use crate::expect::{During, Verdict, holds, same};
 use crate::stage::sample::{Surface, chat, request};
 use crate::stage::setup::Setup;
+use crate::stage::shim::{self, Shim};
 use crate::stage::{Bench, engine, upstream};
 
 /// The case.
 pub(super) const CASE: Case = Case {
     name: "http10_client_served_locally",
-    clause: "HTTP/1.0 callers are served by the engine, never bridged; a remote-only name is a typed 503 and reaches nobody",
+    clause: "HTTP/1.0 callers are served by the engine, never bridged; a remote-only name is a typed 503 and reaches nobody; the access lines tell",
     faults: &[],
     run: |bench| Box::pin(run(bench)),
 };
 
 async fn run(bench: Bench) -> Verdict {
+    served(&bench).await.during("without a shim")?;
+    foreseen(&bench).await.during("with a shim")
+}
+
+async fn served(bench: &Bench) -> Verdict {
     let mut stage =
         bench.stage(Setup::new().hybrid("org/warm").hybrid("org/cold").remote_only("org/away", "hosted")).await?;
     stage.upstream.choose(|_| true, upstream::success);
@@ -37,8 +45,42 @@ async fn run(bench: Bench) -> Verdict {
     same("the native code is a text", &away.is(503)?.json()?["detail"]["code"].is_string(), &true)?;
     stage.engine.journal().expect_calls("engine", 2)?;
     same("connections to the upstream", &stage.upstream.journal().record().connections, &0)?;
+    stage.engine.stop().await?;
+    stage.ask(&old("org/warm")).await?.is(503)?.openai_code("ENGINE_UNREACHABLE")?.local()?;
     stage.sidecar.terminate()?;
     stage.sidecar.exit().await?;
-    let lines = stage.sidecar.stderr();
-    same("access lines", &lines.lines().filter(|line| line.contains("\"event\":\"exchange\"")).count(), &5)
+    let wanted = [
+        (200, Some("local"), None),
+        (503, Some("local"), None),
+        (400, None, Some("INVALID_INPUT")),
+        (503, None, Some("QUEUE_FULL")),
+        (503, None, Some("QUEUE_FULL")),
+        (503, Some("local"), Some("ENGINE_UNREACHABLE")),
+    ];
+    said(&stage.sidecar.access_lines(), &wanted)
+}
+
+/// The shim knows that the engine is not there.
+async fn foreseen(bench: &Bench) -> Verdict {
+    let shim = Shim::tells(&[shim::engine("absent")]).await?;
+    let setup = Setup::new().preset("openai").engine(&format!("shim = \"{}\"", shim.address().url()));
+    let mut stage = bench.stage(setup.local("org/near")).await?;
+    shim.acted_on().await?;
+    stage.ask(&chat("org/near").version("HTTP/1.0")).await?.is(503)?.openai_code("PROVISIONING")?.local()?;
+    stage.sidecar.terminate()?;
+    stage.sidecar.exit().await?;
+    let lines = stage.sidecar.access_lines();
+    holds(lines.iter().all(|line| line["foreseen"] == true), "a line that says so", &lines)?;
+    said(&lines, &[(503, Some("local"), Some("PROVISIONING"))])
+}
+
+/// What an access line says of who answered, and with which code where that was the sidecar.
+type Line<'a> = (u64, Option<&'a str>, Option<&'a str>);
+
+fn said(lines: &[Value], wanted: &[Line<'_>]) -> Verdict {
+    let lines: Vec<Line<'_>> = lines
+        .iter()
+        .map(|line| (line["status"].as_u64().unwrap_or(0), line["served_by"].as_str(), line["code"].as_str()))
+        .collect();
+    same("access lines", &lines.as_slice(), &wanted)
 }
