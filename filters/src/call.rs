@@ -4,6 +4,7 @@
 //! models: a model that is local only is validated by its engine (product section 4 items 1 to 3).
 
 mod details;
+mod work;
 
 use crate::error_answer::ErrorAnswer;
 use crate::multipart;
@@ -16,6 +17,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 pub use details::{Details, Transcript};
+pub use work::Work;
 
 /// The format of a request body, by its content type (contract section 1.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

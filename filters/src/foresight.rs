@@ -4,6 +4,7 @@
 
 use crate::error_answer::ErrorAnswer;
 use crate::feed::{Condition, Snapshot, State, Why};
+use crate::presets::preset;
 use spillway_policies::Trigger;
 
 /// The longest wait that a caller is told, in seconds: a longer one makes some clients give up at once.
@@ -34,7 +35,7 @@ pub fn foresee(snapshot: &Snapshot, model: Option<&str>, elapsed_ms: u64) -> Opt
         return Some(Foreseen { trigger, answer: answer(trigger, engine, elapsed_ms), only_if_bridged });
     }
     let model = model.filter(|_| snapshot.gates)?;
-    let unlisted = snapshot.unlisted.map(Condition::of);
+    let unlisted = snapshot.unlisted.filter(|_| lists(snapshot, model)).map(Condition::of);
     let condition = snapshot.models.get(model).or(unlisted.as_ref())?;
     let trigger = condition.state.model_trigger()?;
     Some(Foreseen { trigger, answer: answer(trigger, condition, elapsed_ms), only_if_bridged: true })
@@ -48,7 +49,13 @@ pub fn needs_a_wish(snapshot: &Snapshot, model: Option<&str>) -> bool {
     }
     let Some(model) = model else { return false };
     // What is not listed may have to be loaded too.
-    snapshot.models.get(model).is_none_or(|condition| condition.state.waits_for_a_wish())
+    snapshot.models.get(model).map_or_else(|| lists(snapshot, model), |condition| condition.state.waits_for_a_wish())
+}
+
+/// Whether the engine would list the model if it was loaded.
+fn lists(snapshot: &Snapshot, model: &str) -> bool {
+    let list = preset(&snapshot.preset).and_then(|preset| preset.watch.models);
+    list.is_none_or(|list| list.lists(model))
 }
 
 fn answer(trigger: Trigger, condition: &Condition, elapsed_ms: u64) -> ErrorAnswer {
@@ -126,6 +133,10 @@ mod tests {
         for model in ["cold", "unlisted"] {
             assert_eq!(code(&ready, Some(model)), Some((503, "MODEL_LOADING", Some(5), true)), "{model}");
         }
+        // Ollama's cloud is on no list.
+        assert_eq!(code(&ready, Some("m:120b-cloud")), None);
+        ready.preset = "llama_swap".into();
+        assert_eq!(code(&ready, Some("m:120b-cloud")), Some((503, "MODEL_LOADING", Some(5), true)));
         ready.unlisted = None;
         assert_eq!(code(&ready, Some("unlisted")), None);
     }
@@ -161,5 +172,6 @@ mod tests {
         ]);
         assert!(!needs_a_wish(&ready, Some("comes")));
         assert!(needs_a_wish(&ready, Some("sleeps")) && needs_a_wish(&ready, Some("unlisted")));
+        assert!(!needs_a_wish(&ready, Some("m:cloud")), "it is never loaded here");
     }
 }

@@ -8,6 +8,7 @@ mod veiled;
 
 pub use veiled::{Veiled, veiled};
 
+use crate::call::Work;
 use crate::presets::{Origin, Preset};
 use evidence::Evidence;
 use spillway_policies::refusal::Certainty;
@@ -29,10 +30,32 @@ pub enum Phase {
     Prime,
 }
 
+/// What a rule claims of the work. Whoever writes a rule claims the least that is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Claim {
+    /// The engine may have done some of it.
+    Ambiguous,
+    /// It did nothing of this request of its own. A call that it makes several requests of may have been refused at a later one.
+    CertainOfOnePiece,
+    /// It certainly did nothing of the call.
+    Certain,
+}
+
+impl Claim {
+    fn of(self, answer: &Answer<'_>) -> Certainty {
+        match self {
+            Self::Certain => Certainty::Certain,
+            Self::CertainOfOnePiece if answer.work.is_some_and(|work| work.is_one_piece()) => Certainty::Certain,
+            Self::CertainOfOnePiece | Self::Ambiguous => Certainty::Ambiguous,
+        }
+    }
+}
+
 /// One recogniser. Every condition that is set must hold; a condition that is empty holds always (product section 3, `[[engine.refusal]]`).
 ///
-/// In a header or JSON condition the value `*` means any value at all; in a JSON condition the empty value means that the place is
-/// absent, null or empty.
+/// In a header or JSON condition the value `*` means any value at all. In a JSON condition a value that ends in `*` is how a text begins,
+/// and the empty value means that the place is absent, null or empty. What an engine says belongs into a JSON condition where it can:
+/// a text is also found in what a model wrote and an error quotes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rule {
     /// Where it looks.
@@ -52,7 +75,7 @@ pub struct Rule {
     /// What it means; none: this answer is no refusal, whatever later rules say.
     pub trigger: Option<Trigger>,
     /// Whether the engine certainly did no work.
-    pub certainty: Certainty,
+    pub certainty: Claim,
     /// How this is known.
     pub origin: Origin,
 }
@@ -68,7 +91,7 @@ impl Rule {
         text: Cow::Borrowed(&[]),
         content_type: None,
         trigger: None,
-        certainty: Certainty::Certain,
+        certainty: Claim::Certain,
         origin: Origin::inferred("not said"),
     };
 
@@ -93,6 +116,10 @@ pub struct Answer<'a> {
     pub head: &'a [u8],
     /// Its body or, in the prime phase, the data of one event.
     pub body: &'a [u8],
+    /// The engine says that it asked somebody else (`X-SIE-Served-By: remote`): that one may have done the work, so it is no refusal.
+    pub served_remotely: bool,
+    /// What was asked for; none: not known, and then it may be more than one piece.
+    pub work: Option<Work<'a>>,
 }
 
 /// Whether an answer with this status can be a refusal at all. Cheap: ask it before anything else of the answer is read.
@@ -107,20 +134,17 @@ pub fn may_hide(preset: &Preset, operator: &[Rule]) -> bool {
     rules(preset, operator).any(|rule| rule.trigger.is_some() && rule.phase == Phase::Prime)
 }
 
-/// What an answer means; none: it is no refusal. The operator's rules are asked first.
+/// What an answer, or one event of a 200 stream before any content, means; none: it is no refusal. The operator's rules are asked first.
 #[must_use]
 pub fn recognise(preset: &Preset, operator: &[Rule], answer: &Answer<'_>) -> Option<Refusal> {
+    if answer.served_remotely {
+        return None;
+    }
     let evidence = Evidence::new(answer);
     let rule = rules(preset, operator)
         .filter(|rule| rule.is_for(answer.phase, answer.status))
         .find(|rule| evidence.satisfies(rule))?;
-    rule.trigger.map(|trigger| Refusal { trigger, certainty: rule.certainty })
-}
-
-/// What one event of a 200 stream means, as long as no content was seen.
-#[must_use]
-pub fn recognise_event(preset: &Preset, operator: &[Rule], data: &[u8]) -> Option<Refusal> {
-    recognise(preset, operator, &Answer { phase: Phase::Prime, status: 200, head: &[], body: data })
+    rule.trigger.map(|trigger| Refusal { trigger, certainty: rule.certainty.of(answer) })
 }
 
 fn rules<'a>(preset: &'a Preset, operator: &'a [Rule]) -> impl Iterator<Item = &'a Rule> {

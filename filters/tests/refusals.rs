@@ -1,10 +1,9 @@
 //! Refusals of the known engines: every row of engines 2.1, 2.4 and 2.7, and the contract's own examples.
 
 use proptest::prelude::*;
+use spillway_filters::call::{Format, Work};
 use spillway_filters::presets::{NAMES, Preset, preset};
-use spillway_filters::refusal::{
-    Answer, MAX_BODY_BYTES, Phase, Rule, may_hide, may_refuse, recognise, recognise_event, veiled,
-};
+use spillway_filters::refusal::{Answer, MAX_BODY_BYTES, Phase, Rule, may_hide, may_refuse, recognise, veiled};
 use spillway_policies::Surface;
 use spillway_policies::refusal::{Certainty, Refusal};
 use spillway_policies::trigger::Trigger::{self, ModelLoading, Provisioning, Saturated, Unhealthy};
@@ -14,8 +13,19 @@ fn known(name: &str) -> &'static Preset {
     preset(name).expect("the preset is listed")
 }
 
+/// A call that is one piece of work.
+const ONE: Work<'_> = Work { surface: Surface::Chat, format: Format::Json, body: br#"{"messages":[]}"# };
+
+const fn in_head<'a>(status: u16, head: &'a [u8], body: &'a [u8]) -> Answer<'a> {
+    Answer { phase: Phase::Head, status, head, body, served_remotely: false, work: Some(ONE) }
+}
+
+const fn in_event(data: &[u8]) -> Answer<'_> {
+    Answer { phase: Phase::Prime, ..in_head(200, b"", data) }
+}
+
 fn head(preset: &Preset, status: u16, head: &str, body: &str) -> Option<Refusal> {
-    let answer = Answer { phase: Phase::Head, status, head: head.as_bytes(), body: body.as_bytes() };
+    let answer = in_head(status, head.as_bytes(), body.as_bytes());
     let refusal = recognise(preset, &[], &answer);
     assert!(refusal.is_none() || may_refuse(preset, &[], status), "{status} {body}: the cheap check must not miss it");
     refusal
@@ -35,12 +45,12 @@ fn vllm_refuses_in_its_head() {
     for (status, body, wanted) in [
         (
             503,
-            r#"{"error":{"message":"Server is currently busy and cannot accept new requests.","type":"Service Unavailable","param":null,"code":503}}"#,
+            r#"{"error":{"message":"The engine is currently busy and cannot accept new requests. Please try again later.","type":"Service Unavailable","param":null,"code":503}}"#,
             certain(Saturated),
         ),
         (
             503,
-            r#"{"error":{"message":"over the prefill token backlog limit","type":"Service Unavailable","code":503}}"#,
+            r#"{"error":{"message":"The engine has reached its prefill token backlog limit. Please","type":"Service Unavailable","code":503}}"#,
             certain(Saturated),
         ),
         (
@@ -49,7 +59,10 @@ fn vllm_refuses_in_its_head() {
             certain(ModelLoading),
         ),
         (503, r#"{"error":"The model is currently scaling. Please try again later."}"#, certain(Provisioning)),
-        (503, r#"{"error":"This data-parallel rank has been retired from service"}"#, certain(Unhealthy)),
+        (503, r#"{"error":"This data-parallel rank has been retired and is awaiting shutdown."}"#, certain(Unhealthy)),
+        // Anything else that quotes one of these.
+        (503, r#"{"error":"x: The model is currently scaling."}"#, None),
+        (503, r#"{"error":{"message":"x: Generation is paused.","type":"ServiceUnavailableError","code":503}}"#, None),
         (
             500,
             r#"{"error":{"message":"The server had an error while processing your request.","type":"InternalServerError","code":500}}"#,
@@ -76,16 +89,21 @@ fn vllm_refuses_inside_a_200() {
     let vllm = known("vllm");
     for (data, wanted) in [
         (
-            r#"{"error":{"message":"x","type":"ServiceUnavailableError","param":null,"code":503}}"#,
+            r#"{"error":{"message":"Generation is paused. Please retry after it resumes.","type":"ServiceUnavailableError","param":null,"code":503}}"#,
             certain(ModelLoading),
         ),
-        (r#"{"error":{"message":"x","type":"ServiceUnavailableError","code":"503"}}"#, certain(ModelLoading)),
+        (
+            r#"{"error":{"message":"Generation is paused.","type":"ServiceUnavailableError","code":"503"}}"#,
+            certain(ModelLoading),
+        ),
+        (r#"{"error":{"message":"x","type":"ServiceUnavailableError","code":503}}"#, None),
         (r#"{"error":{"message":"x","type":"BadRequestError","code":400}}"#, None),
-        (r#"{"choices":[{"index":0,"delta":{"content":""},"finish_reason":"abort"}]}"#, certain(Unhealthy)),
-        (r#"{"choices":[{"index":0,"text":"","finish_reason":"abort"}]}"#, certain(Unhealthy)),
+        // What runs when it shuts down or is paused ends so too.
+        (r#"{"choices":[{"index":0,"delta":{"content":""},"finish_reason":"abort"}]}"#, ambiguous(Unhealthy)),
+        (r#"{"choices":[{"index":0,"text":"","finish_reason":"abort"}]}"#, ambiguous(Unhealthy)),
         (
             r#"{"choices":[{"index":0,"message":{"content":null,"tool_calls":[]},"finish_reason":"abort"}]}"#,
-            certain(Unhealthy),
+            ambiguous(Unhealthy),
         ),
         (r#"{"choices":[{"index":0,"delta":{"content":"x"},"finish_reason":"abort"}]}"#, None),
         (r#"{"choices":[{"index":0,"text":"x","finish_reason":"abort"}]}"#, None),
@@ -94,9 +112,7 @@ fn vllm_refuses_inside_a_200() {
         (r#"{"choices":[{"index":0,"delta":{"role":"assistant","content":""}}]}"#, None),
         ("[DONE]", None),
     ] {
-        assert_eq!(recognise_event(vllm, &[], data.as_bytes()), wanted, "{data}");
-        let whole = Answer { phase: Phase::Prime, status: 200, head: b"", body: data.as_bytes() };
-        assert_eq!(recognise(vllm, &[], &whole), wanted, "{data}");
+        assert_eq!(recognise(vllm, &[], &in_event(data.as_bytes())), wanted, "{data}");
     }
     assert!(may_hide(vllm, &[]));
     let hiding: Vec<_> = NAMES.iter().filter(|name| may_hide(known(name), &[])).collect();
@@ -115,11 +131,13 @@ fn llama_cpp_refuses() {
     let not_loaded = r#"{"error":{"code":400,"message":"model is not loaded","type":"invalid_request_error"}}"#;
     let raced = r#"{"error":{"code":400,"message":"model name=org/m is not running","type":"invalid_request_error"}}"#;
     let failed = r#"{"error":{"code":500,"message":"model name=org/m failed to load","type":"server_error"}}"#;
+    let quoted = r#"{"error":{"code":500,"message":"Failed to parse input at pos 3: model name=m failed to load","type":"server_error"}}"#;
     let unknown = r#"{"error":{"code":400,"message":"model 'x' not found","type":"invalid_request_error"}}"#;
     let router = known("llama_cpp_router");
     assert_eq!(head(router, 400, "", not_loaded), certain(ModelLoading));
     assert_eq!(head(router, 400, "", raced), certain(ModelLoading));
     assert_eq!(head(router, 500, "", failed), certain(Unhealthy));
+    assert_eq!(head(router, 500, "", quoted), None, "what a model wrote");
     assert_eq!(head(router, 500, "", "proxy error: Could not establish connection"), ambiguous(Unhealthy));
     assert_eq!(head(router, 400, "", unknown), None);
     for body in [not_loaded, raced, failed] {
@@ -255,7 +273,7 @@ fn an_unknown_server_refuses_nothing_until_the_operator_says_so() {
         trigger: Some(ModelLoading),
         ..Rule::HEAD
     };
-    let answer = Answer { phase: Phase::Head, status: 503, head: b"", body: body.as_bytes() };
+    let answer = in_head(503, b"", body.as_bytes());
     assert_eq!(recognise(openai, std::slice::from_ref(&rule), &answer), certain(ModelLoading));
     assert!(may_refuse(openai, std::slice::from_ref(&rule), 503) && !may_refuse(openai, &[rule], 200));
 }
@@ -263,7 +281,7 @@ fn an_unknown_server_refuses_nothing_until_the_operator_says_so() {
 #[test]
 fn the_operators_rules_are_asked_first() {
     let never = Rule { status: Cow::Borrowed(&[503]), ..Rule::HEAD };
-    let answer = Answer { phase: Phase::Head, status: 503, head: b"", body: br#"{"detail":{"code":"MODEL_LOADING"}}"# };
+    let answer = in_head(503, b"", br#"{"detail":{"code":"MODEL_LOADING"}}"#);
     assert_eq!(recognise(known("sie"), &[never], &answer), None);
     assert_eq!(recognise(known("sie"), &[], &answer), certain(ModelLoading));
 }
@@ -272,7 +290,7 @@ fn the_operators_rules_are_asked_first() {
 fn each_condition_counts() {
     let openai = known("openai");
     let ask = |rule: Rule, head: &str, body: &str| {
-        let answer = Answer { phase: Phase::Head, status: 503, head: head.as_bytes(), body: body.as_bytes() };
+        let answer = in_head(503, head.as_bytes(), body.as_bytes());
         recognise(openai, &[Rule { trigger: Some(Saturated), ..rule }], &answer).is_some()
     };
     let pairs = |name: &'static str, value: &'static str| Cow::Owned(vec![(Cow::Borrowed(name), Cow::Borrowed(value))]);
@@ -284,6 +302,13 @@ fn each_condition_counts() {
         ("*", r#"{"a":{"b":{}}}"#, true),
         ("*", r#"{"a":{"b":null}}"#, false),
         ("*", r#"{"a":{}}"#, false),
+        ("be*", r#"{"a":{"b":"Begins"}}"#, true),
+        ("begins*", r#"{"a":{"b":"begins"}}"#, true),
+        ("be*", r#"{"a":{"b":"it begins"}}"#, false),
+        ("begins*", r#"{"a":{"b":"be"}}"#, false),
+        ("\u{fc}b*", r#"{"a":{"b":"\u00fcber"}}"#, true),
+        ("u*", r#"{"a":{"b":"\u00fcber"}}"#, false),
+        ("5*", r#"{"a":{"b":55}}"#, false),
         ("", r#"{"a":{"b":null}}"#, true),
         ("", r#"{"a":{"b":""}}"#, true),
         ("", r#"{"a":{"b":[]}}"#, true),
@@ -311,7 +336,7 @@ fn a_body_over_the_bound_has_no_json_and_its_start_as_text() {
     let mut body = br#"{"detail":{"code":"MODEL_LOADING"},"x":""#.to_vec();
     body.resize(MAX_BODY_BYTES - 2, b'x');
     body.extend_from_slice(b"\"}");
-    let ask = |body: &[u8]| recognise(known("sie"), &[], &Answer { phase: Phase::Head, status: 503, head: b"", body });
+    let ask = |body: &[u8]| recognise(known("sie"), &[], &in_head(503, b"", body));
     assert_eq!(ask(&body), certain(ModelLoading));
     body.push(b' ');
     assert_eq!(ask(&body), None);
@@ -326,9 +351,8 @@ proptest! {
     ) {
         for name in NAMES {
             for phase in [Phase::Head, Phase::Prime] {
-                let _ = recognise(known(name), &[], &Answer { phase, status, head: &head, body: &body });
+                let _ = recognise(known(name), &[], &Answer { phase, ..in_head(status, &head, &body) });
             }
-            let _ = recognise_event(known(name), &[], &body);
         }
     }
 }
@@ -336,7 +360,7 @@ proptest! {
 /// What a transcription's answer means when its model is in `state`.
 fn transcription(status: u16, head: &str, state: &str) -> Option<Refusal> {
     const BODY: &str = r#"{"error":{"message":"m","type":"server_error","param":null,"code":"transport_failure"}}"#;
-    let answer = Answer { phase: Phase::Head, status, head: head.as_bytes(), body: BODY.as_bytes() };
+    let answer = in_head(status, head.as_bytes(), BODY.as_bytes());
     assert_eq!(recognise(known("sie"), &[], &answer), None, "the wire alone does not tell");
     assert!(may_refuse(known("sie"), &[], status) || !matches!(status, 502 | 503), "{status}: it must be read at all");
     let described = format!(r#"{{"name":"org/m","loaded":false,"state":"{state}","last_error":null,"dims":{{}}}}"#);
@@ -374,7 +398,7 @@ fn the_state_of_the_model_says_what_a_transcription_hides() {
 fn only_what_hides_its_code_is_veiled() {
     let sie = known("sie");
     let loading = r#"{"error":{"message":"m","type":"server_error","code":"transport_failure"}}"#;
-    let answer = |body: &'static str| Answer { phase: Phase::Head, status: 503, head: b"", body: body.as_bytes() };
+    let answer = |body: &'static str| in_head(503, b"", body.as_bytes());
     assert!(veiled(sie, Surface::Audio, &answer(loading)).is_some());
     for surface in Surface::ALL.into_iter().filter(|surface| *surface != Surface::Audio) {
         assert!(veiled(sie, surface, &answer(loading)).is_none(), "{surface:?}");
@@ -387,6 +411,8 @@ fn only_what_hides_its_code_is_veiled() {
     ] {
         assert!(veiled(sie, Surface::Audio, &answer(body)).is_none(), "{body}");
     }
+    let elsewhere = Answer { served_remotely: true, ..answer(loading) };
+    assert!(veiled(sie, Surface::Audio, &elsewhere).is_none(), "somebody else said it");
     let coded = Answer { head: b"X-SIE-Error-Code: RESOURCE_EXHAUSTED\r\n", ..answer(loading) };
     assert!(veiled(sie, Surface::Audio, &coded).is_none(), "a code in the header hides nothing");
     for name in NAMES.iter().filter(|name| **name != "sie") {

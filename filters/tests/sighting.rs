@@ -17,6 +17,7 @@ const PLAIN: ModelList = ModelList {
     failed: "",
     unlisted: None,
     optional_ending: "",
+    never_listed: &[],
     gates: true,
 };
 
@@ -39,6 +40,7 @@ const OLLAMA: ModelList = ModelList {
     names: &["/name", "/model"],
     unlisted: Some(State::Absent),
     optional_ending: ":latest",
+    never_listed: &[":cloud", "-cloud"],
     ..PLAIN
 };
 
@@ -98,6 +100,12 @@ fn what_ollama_lists_is_loaded_and_its_latest_tag_is_optional() {
     ];
     assert_eq!(read(&OLLAMA, body), Some(wanted.to_vec()));
     assert_eq!(read(&OLLAMA, r#"{"models":[]}"#), Some(Vec::new()));
+    for (model, state) in
+        [("qwen3:4b", Some(State::Absent)), ("cloud", Some(State::Absent)), ("m:Cloud", None), ("m:4b-cloud", None)]
+    {
+        assert_eq!(OLLAMA.unlisted(model), state, "{model}");
+    }
+    assert_eq!(PLAIN.unlisted("m"), None);
     assert_eq!(read(&OLLAMA, r#"{"models":null}"#), Some(Vec::new()));
 }
 

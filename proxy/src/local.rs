@@ -11,6 +11,7 @@ use crate::house::House;
 use crate::intake::Call;
 use crate::{foreseen, local_body, local_state, stream_io, warmup};
 use pingora_core::protocols::Stream;
+use spillway_filters::call::Work;
 use spillway_filters::error_answer::ErrorAnswer;
 use spillway_filters::refusal::{self, Answer as Seen, Phase, Veiled};
 use spillway_filters::wire::chunk::Framing;
@@ -239,7 +240,7 @@ async fn judge(house: &House, client: &mut Client<'_>, call: &Call, route: &Rout
     }
     if answer.head.status == 200 && refusal::may_hide(preset, rules) {
         if answer.head.event_stream {
-            return Box::pin(crate::local_stream::judge(house, client, surface, answer)).await;
+            return Box::pin(crate::local_stream::judge(house, client, work(call, surface), answer)).await;
         }
         if matches!(answer.head.framing, Framing::Length(length) if length <= MOST_REFUSAL_BYTES as u64) {
             return Box::pin(read_refusal(house, client, call, surface, answer, Phase::Prime)).await;
@@ -263,7 +264,7 @@ async fn read_refusal(
         Ok(None) => return Local::Accepted(answer),
         Err(fault) => return Local::Broken(fault),
     };
-    let meaning = match recognise(house, client.connection, &answer, seen, surface, phase) {
+    let meaning = match recognise(house, client.connection, &answer, seen, work(call, surface), phase) {
         Recognised::Answer => None,
         Recognised::Refusal(meaning) => Some(meaning),
         Recognised::Veiled(veiled) => match local_state::ask(house, client, veiled, &call.model).await {
@@ -276,6 +277,11 @@ async fn read_refusal(
     let body = local_body::take(house, answer, seen);
     let head = std::mem::take(&mut client.connection.answer_head);
     Local::Refused(Refused { meaning, status, head, body, until_close, foreseen: false })
+}
+
+/// What the call asks for.
+fn work(call: &Call, surface: Surface) -> Work<'_> {
+    Work { surface, format: call.format, body: call.held.body() }
 }
 
 /// Reads once from the engine; false is the end of its stream.
@@ -305,14 +311,23 @@ fn recognise(
     connection: &Connection,
     answer: &Answer,
     seen: usize,
-    surface: Surface,
+    work: Work<'_>,
     phase: Phase,
 ) -> Recognised {
     let Some(body) = local_body::plain(answer, seen, MOST_REFUSAL_BYTES) else { return Recognised::Answer };
-    let seen = Seen { phase, status: answer.head.status, head: &connection.answer_head, body: &body };
+    let seen = Seen {
+        phase,
+        status: answer.head.status,
+        head: &connection.answer_head,
+        body: &body,
+        served_remotely: answer.head.served_remotely,
+        work: Some(work),
+    };
     match refusal::recognise(house.engine.preset, &house.engine.rules, &seen) {
         Some(meaning) => Recognised::Refusal(meaning),
-        None => refusal::veiled(house.engine.preset, surface, &seen).map_or(Recognised::Answer, Recognised::Veiled),
+        None => {
+            refusal::veiled(house.engine.preset, work.surface, &seen).map_or(Recognised::Answer, Recognised::Veiled)
+        }
     }
 }
 

@@ -96,7 +96,7 @@ impl Listed {
 fn look(list: &ModelList, states: &HashMap<String, State>, model: &str) -> Look {
     match states.get(model) {
         Some(state) => Look::Listed(*state),
-        None => list.unlisted.map_or(Look::Unknown, Look::Unlisted),
+        None => list.unlisted(model).map_or(Look::Unknown, Look::Unlisted),
     }
 }
 
@@ -145,6 +145,7 @@ mod tests {
             failed: "",
             unlisted: Some(State::Absent),
             optional_ending: "",
+            never_listed: &[],
             gates: true,
         }
     }

@@ -5,20 +5,21 @@
 use crate::client::Client;
 use crate::house::House;
 use crate::local::{self, Answer, Fault, Local, Refused};
+use spillway_filters::call::Work;
 use spillway_filters::error_answer::ErrorAnswer;
 use spillway_filters::event_stream::EventStream;
 use spillway_filters::prime;
-use spillway_filters::refusal;
+use spillway_filters::refusal::{self, Answer as Seen, Phase};
 use spillway_filters::wire::chunk::{Dechunk, Framing};
-use spillway_policies::{Refusal, Surface};
+use spillway_policies::Refusal;
 
 /// Most bytes that are held for a first event.
 const MOST_HELD: usize = 64 * 1024;
 
 /// Reads a local event stream until its first content: a refusal, or accepted with what was read.
-pub(crate) async fn judge(house: &House, client: &mut Client<'_>, surface: Surface, mut answer: Answer) -> Local {
+pub(crate) async fn judge(house: &House, client: &mut Client<'_>, work: Work<'_>, mut answer: Answer) -> Local {
     loop {
-        match look(house, surface, &answer) {
+        match look(house, work, &answer) {
             // The caller gets it as it came when nothing can be bridged: an event stream with one error event.
             Look::Refusal(meaning) => return refused(client, answer, meaning).await,
             Look::Ordinary => return Local::Accepted(answer),
@@ -41,7 +42,7 @@ enum Look {
 }
 
 /// What the events read so far say. Roles and empty texts say nothing yet: a draining engine ends such a stream with its refusal.
-fn look(house: &House, surface: Surface, answer: &Answer) -> Look {
+fn look(house: &House, work: Work<'_>, answer: &Answer) -> Look {
     let mut plain = Vec::new();
     let bytes = match answer.head.framing {
         Framing::Chunked(_) => match Dechunk::new().feed(&answer.body, &mut plain, MOST_HELD * 2) {
@@ -56,10 +57,18 @@ fn look(house: &House, surface: Surface, answer: &Answer) -> Look {
         match events.next_event() {
             Ok(None) => return Look::NeedMore,
             Ok(Some(event)) => {
-                if let Some(meaning) = refusal::recognise_event(house.engine.preset, &house.engine.rules, &event.data) {
+                let seen = Seen {
+                    phase: Phase::Prime,
+                    status: answer.head.status,
+                    head: &[],
+                    body: &event.data,
+                    served_remotely: answer.head.served_remotely,
+                    work: Some(work),
+                };
+                if let Some(meaning) = refusal::recognise(house.engine.preset, &house.engine.rules, &seen) {
                     return Look::Refusal(meaning);
                 }
-                if !prime::tells_nothing(surface, &event) {
+                if !prime::tells_nothing(work.surface, &event) {
                     return Look::Ordinary;
                 }
             }

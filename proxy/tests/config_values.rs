@@ -5,9 +5,8 @@
 mod support;
 
 use spillway::config::{AccessLog, Address, Config, Drain, LogFormat, parse};
-use spillway_filters::refusal::Phase;
+use spillway_filters::refusal::{Claim, Phase};
 use spillway_policies::model::Selector;
-use spillway_policies::refusal::Certainty;
 use spillway_policies::routing::{Policy, Profile, Route, Sparse};
 use spillway_policies::surface::Task;
 use spillway_policies::upstream::{CredentialRef, Endpoint, Kind, Timeouts, TlsFiles};
@@ -62,9 +61,9 @@ fn the_engine_and_its_recognisers_are_read() {
     let json: Vec<_> = head.json.iter().map(|(pointer, value)| (pointer.as_ref(), value.as_ref())).collect();
     assert_eq!(json, [("/error/code", "later"), ("/error/status", "503"), ("/retry", "true")]);
     assert!(head.any_json.is_empty() && head.text.is_empty() && head.content_type.is_none());
-    assert_eq!(head.certainty, Certainty::Certain);
+    assert_eq!(head.certainty, Claim::Certain);
     assert_eq!((prime.phase, prime.any_json.len(), prime.text[0].as_ref()), (Phase::Prime, 2, "not now"));
-    assert_eq!((prime.content_type.as_deref(), prime.certainty), (Some("text/event-stream"), Certainty::Ambiguous));
+    assert_eq!((prime.content_type.as_deref(), prime.certainty), (Some("text/event-stream"), Claim::Ambiguous));
 }
 
 #[test]

@@ -46,7 +46,7 @@ pub(super) static PRESET: Preset = Preset {
 
 static RULES: &[Rule] = &[Rule {
     status: statuses![429],
-    json: pairs!["/error/code" => "429"],
+    json: pairs!["/error/code" => "429", "/error/message" => "model *"],
     text: texts!["is currently overloaded"],
     trigger: Some(Trigger::Saturated),
     origin: SERVER,

@@ -70,6 +70,13 @@ static RULES: &[Rule] = &[
         origin: Origin::read("Knative 98e5ef90aa, pkg/activator/handler/handler.go"),
         ..Rule::HEAD
     },
+    // It tried more than once, and only the last try had no connection.
+    Rule {
+        status: statuses![503],
+        text: texts!["retried and the latest reset reason"],
+        origin: Origin::inferred("Envoy's own texts, as quoted in many reports"),
+        ..Rule::HEAD
+    },
     Rule {
         status: statuses![503],
         text: texts!["no healthy upstream"],
@@ -84,12 +91,20 @@ static RULES: &[Rule] = &[
         origin: ENVOY,
         ..Rule::HEAD
     },
-    // JSON, and HTML in older ones.
     Rule {
         status: statuses![503],
-        text: texts!["is not ready"],
+        json: pairs!["/error" => "Model with name *"],
+        text: texts![" is not ready"],
         trigger: Some(Trigger::ModelLoading),
         origin: RECORDED,
+        ..Rule::HEAD
+    },
+    Rule {
+        status: statuses![503],
+        content_type: Some(Cow::Borrowed("text/html")),
+        text: texts!["503: Model with name ", " is not ready"],
+        trigger: Some(Trigger::ModelLoading),
+        origin: Origin::inferred("older versions, as quoted in kserve issue 1915"),
         ..Rule::HEAD
     },
 ];

@@ -2,8 +2,7 @@
 
 use super::llama_cpp::{LAUNCH, LOADING, NO_SLOT, RECORDED};
 use super::{Already, Call, Health, Listens, Method, ModelList, Origin, Preset, Sleep, Wake, Watch};
-use crate::refusal::Rule;
-use spillway_policies::refusal::Certainty;
+use crate::refusal::{Claim, Rule};
 use spillway_policies::{State, Trigger};
 
 const SOURCE: Origin = Origin::read("llama.cpp of September 2026, tools/server/server-models.cpp");
@@ -71,6 +70,7 @@ const MODELS: ModelList = ModelList {
     failed: "/status/failed",
     unlisted: None,
     optional_ending: "",
+    never_listed: &[],
     gates: true,
 };
 
@@ -88,16 +88,16 @@ static RULES: &[Rule] = &[
     // Unloaded between the router's look-up and its use.
     Rule {
         status: statuses![400],
-        json: pairs!["/error/message" => "*"],
-        text: texts!["model name=", " is not running"],
+        json: pairs!["/error/message" => "model name=*"],
+        text: texts![" is not running"],
         trigger: Some(Trigger::ModelLoading),
         origin: SOURCE,
         ..Rule::HEAD
     },
     Rule {
         status: statuses![500],
-        json: pairs!["/error/type" => "server_error"],
-        text: texts!["model name=", " failed to load"],
+        json: pairs!["/error/type" => "server_error", "/error/message" => "model name=*"],
+        text: texts![" failed to load"],
         trigger: Some(Trigger::Unhealthy),
         origin: RECORDED,
         ..Rule::HEAD
@@ -107,7 +107,7 @@ static RULES: &[Rule] = &[
         status: statuses![500],
         text: texts!["proxy error: "],
         trigger: Some(Trigger::Unhealthy),
-        certainty: Certainty::Ambiguous,
+        certainty: Claim::Ambiguous,
         origin: SOURCE,
         ..Rule::HEAD
     },

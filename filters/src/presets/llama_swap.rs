@@ -1,9 +1,9 @@
 //! How does llama-swap refuse, which starts another server for each model (engines 2.5)?
 
 use super::{Call, Health, Launch, Listens, Method, ModelList, Origin, Preset, Sleep, Wake, Watch};
-use crate::refusal::Rule;
-use spillway_policies::refusal::Certainty;
+use crate::refusal::{Claim, Rule};
 use spillway_policies::{State, Trigger};
+use std::borrow::Cow;
 
 const ERRORS: Origin = Origin::read("llama-swap 0bdb3720, internal/swaputil/http.go and httperror.go");
 const API: Origin = Origin::read("llama-swap 0bdb3720, internal/server/api.go");
@@ -66,10 +66,11 @@ const MODELS: ModelList = ModelList {
     failed: "",
     unlisted: Some(State::Absent),
     optional_ending: "",
+    never_listed: &[],
     gates: true,
 };
 
-// `src` tells its own errors from those of the servers behind it.
+// `src` tells its own errors from those of the servers behind it. A caller who accepts `text/plain` gets them as text.
 static RULES: &[Rule] = &[
     Rule {
         status: statuses![429],
@@ -89,22 +90,45 @@ static RULES: &[Rule] = &[
     // The model's server did not start, or not in time.
     Rule {
         status: statuses![500],
-        json: pairs!["/src" => SRC],
-        text: texts!["unspecific error:"],
+        json: pairs!["/src" => SRC, "/error/message" => "unspecific error:*"],
         trigger: Some(Trigger::Unhealthy),
         origin: ERRORS,
         ..Rule::HEAD
     },
     Rule {
         status: statuses![502],
-        json: pairs!["/src" => SRC],
-        text: texts!["peer proxy error"],
+        json: pairs!["/src" => SRC, "/error/message" => "peer proxy error*"],
         trigger: Some(Trigger::Unhealthy),
-        certainty: Certainty::Ambiguous,
+        certainty: Claim::Ambiguous,
         origin: ERRORS,
         ..Rule::HEAD
     },
-    // Older ones answer in plain text.
+    Rule {
+        status: statuses![500],
+        content_type: Some(Cow::Borrowed("text/plain")),
+        text: texts!["llama-swap: unspecific error:"],
+        trigger: Some(Trigger::Unhealthy),
+        origin: ERRORS,
+        ..Rule::HEAD
+    },
+    Rule {
+        status: statuses![502],
+        content_type: Some(Cow::Borrowed("text/plain")),
+        text: texts!["llama-swap: peer proxy error"],
+        trigger: Some(Trigger::Unhealthy),
+        certainty: Claim::Ambiguous,
+        origin: ERRORS,
+        ..Rule::HEAD
+    },
+    Rule {
+        status: statuses![503],
+        content_type: Some(Cow::Borrowed("text/plain")),
+        text: texts!["llama-swap: [", "process is not ready"],
+        trigger: Some(Trigger::ModelLoading),
+        origin: ERRORS,
+        ..Rule::HEAD
+    },
+    // Older ones always answer so.
     Rule {
         status: statuses![503],
         text: texts!["process is not ready"],

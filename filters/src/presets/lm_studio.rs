@@ -1,7 +1,7 @@
 //! How does LM Studio refuse (engines 2.5)?
 
 use super::{Call, Launch, Listens, Method, ModelList, Origin, Preset, Sleep, Wake, Watch};
-use crate::refusal::Rule;
+use crate::refusal::{Claim, Rule};
 use spillway_policies::{State, Trigger};
 
 // With just-in-time loading a request is held until its model is loaded; without, it is refused with 404.
@@ -63,6 +63,7 @@ const MODELS: ModelList = ModelList {
     failed: "",
     unlisted: None,
     optional_ending: "",
+    never_listed: &[],
     gates: true,
 };
 
@@ -74,10 +75,12 @@ static RULES: &[Rule] = &[
         origin: Origin::inferred("quoted in lmstudio-ai/lms issue 107; the body's shape is not known"),
         ..Rule::HEAD
     },
+    // It may have been unloaded under the work.
     Rule {
         status: statuses![400, 404],
         text: texts!["Model is unloaded"],
         trigger: Some(Trigger::ModelLoading),
+        certainty: Claim::Ambiguous,
         origin: Origin::inferred("quoted in lmstudio-ai/lmstudio-bug-tracker issue 1492, from its log"),
         ..Rule::HEAD
     },

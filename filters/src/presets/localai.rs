@@ -1,7 +1,7 @@
 //! How does LocalAI refuse (engines 2.5)?
 
 use super::{Call, Health, Launch, Listens, Method, ModelList, Origin, Preset, Sleep, Wake, Watch};
-use crate::refusal::Rule;
+use crate::refusal::{Claim, Rule};
 use spillway_policies::{State, Trigger};
 
 const APP: Origin = Origin::read("LocalAI 82c191afa, core/http/app.go");
@@ -77,17 +77,18 @@ const MODELS: ModelList = ModelList {
     failed: "",
     unlisted: Some(State::Absent),
     optional_ending: "",
+    never_listed: &[],
     gates: true,
 };
 
-/// A load that failed before the request was handed on.
+/// A load that failed before the input was handed on. Each input of a list looks for its model again.
 macro_rules! load_failure {
     ($text:expr) => {
         Rule {
             status: statuses![500],
-            json: pairs!["/error/message" => "*"],
-            text: texts![$text],
+            json: pairs!["/error/message" => $text],
             trigger: Some(Trigger::Unhealthy),
+            certainty: Claim::CertainOfOnePiece,
             origin: LOADER,
             ..Rule::HEAD
         }
@@ -99,6 +100,7 @@ static RULES: &[Rule] = &[
         status: statuses![503],
         json: pairs!["/error/code" => "model_loading"],
         trigger: Some(Trigger::ModelLoading),
+        certainty: Claim::CertainOfOnePiece,
         origin: APP,
         ..Rule::HEAD
     },
@@ -109,19 +111,21 @@ static RULES: &[Rule] = &[
         origin: Origin::read("LocalAI 82c191afa, core/http/middleware/admission.go"),
         ..Rule::HEAD
     },
+    // Also when it tries again, after an answer that it did not like.
     Rule {
         status: statuses![503],
-        json: pairs!["/error/message" => "*"],
-        text: texts!["backend inference capacity reached"],
+        json: pairs!["/error/message" => "backend inference capacity reached*"],
         trigger: Some(Trigger::Saturated),
+        certainty: Claim::Ambiguous,
         origin: Origin::read("LocalAI 82c191afa, core/backend/global_admission.go"),
         ..Rule::HEAD
     },
     Rule {
         status: statuses![503],
-        json: pairs!["/error/message" => "*"],
+        json: pairs!["/error/message" => "model *"],
         text: texts!["load is in cooldown after a recent failure"],
         trigger: Some(Trigger::Unhealthy),
+        certainty: Claim::CertainOfOnePiece,
         origin: LOADER,
         ..Rule::HEAD
     },
@@ -130,10 +134,11 @@ static RULES: &[Rule] = &[
         status: statuses![503],
         header: pairs!["retry-after" => "*", "content-length" => "0"],
         trigger: Some(Trigger::ModelLoading),
+        certainty: Claim::Ambiguous,
         origin: APP,
         ..Rule::HEAD
     },
-    load_failure!("could not load model"),
-    load_failure!("failed to load model"),
-    load_failure!("grpc service not ready"),
+    load_failure!("could not load model*"),
+    load_failure!("failed to load model*"),
+    load_failure!("grpc service not ready*"),
 ];

@@ -1,7 +1,7 @@
 //! How does Ollama refuse (engines 2.5)?
 
 use super::{Call, Health, Launch, Listens, Method, ModelList, Origin, Preset, Sleep, Wake, Watch};
-use crate::refusal::Rule;
+use crate::refusal::{Claim, Rule};
 use spillway_policies::{State, Trigger};
 
 const SCHEDULER: Origin = Origin::read("Ollama fb3076099, server/sched.go and routes.go");
@@ -56,7 +56,8 @@ pub(super) static PRESET: Preset = Preset {
     validates_first: false,
 };
 
-// A model is listed as soon as its load has begun.
+// A model is listed as soon as its load has begun; while one loads with the MLX runner the list may not answer, and then nothing is known.
+// What runs in Ollama's cloud is never listed.
 const MODELS: ModelList = ModelList {
     call: Call { method: Method::Get, path: "/api/ps", body: "", already: None, origin: ROUTES },
     list: "/models",
@@ -66,6 +67,7 @@ const MODELS: ModelList = ModelList {
     failed: "",
     unlisted: Some(State::Absent),
     optional_ending: ":latest",
+    never_listed: &[":cloud", "-cloud"],
     gates: true,
 };
 
@@ -73,30 +75,36 @@ static RULES: &[Rule] = &[
     // Both surfaces have the text, before version 0.1.34 with status 500.
     Rule {
         status: statuses![500, 503],
-        text: texts!["server busy, please try again", "maximum pending requests exceeded"],
+        any_json: pairs!["/error" => BUSY, "/error/message" => BUSY],
         trigger: Some(Trigger::Saturated),
         origin: SCHEDULER,
         ..Rule::HEAD
     },
     Rule {
         status: statuses![500],
-        text: texts!["timed out waiting for llama"],
+        any_json: pairs!["/error" => TIMED_OUT, "/error/message" => TIMED_OUT],
         trigger: Some(Trigger::Unhealthy),
         origin: Origin::read("Ollama fb3076099, llm/llama_server.go"),
         ..Rule::HEAD
     },
     Rule {
         status: statuses![500],
-        text: texts!["model requires more system memory"],
+        any_json: pairs!["/error" => TOO_LARGE, "/error/message" => TOO_LARGE],
         trigger: Some(Trigger::Saturated),
         origin: Origin::inferred("a text of older versions that fb3076099 no longer has"),
         ..Rule::HEAD
     },
     Rule {
         status: statuses![503],
-        text: texts!["Server overloaded, please retry shortly"],
+        any_json: pairs!["/error" => OVERLOADED, "/error/message" => OVERLOADED],
         trigger: Some(Trigger::Saturated),
+        certainty: Claim::Ambiguous,
         origin: Origin::inferred("its cloud's answer for cloud models, known from reports"),
         ..Rule::HEAD
     },
 ];
+
+const BUSY: &str = "server busy, please try again.  maximum pending requests exceeded";
+const TIMED_OUT: &str = "timed out waiting for llama*";
+const TOO_LARGE: &str = "model requires more system memory*";
+const OVERLOADED: &str = "Server overloaded, please retry shortly*";

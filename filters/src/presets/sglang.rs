@@ -1,12 +1,10 @@
 //! How does SGLang refuse (engines 2.2)?
 
-use super::{Call, Health, Launch, Listens, Method, Origin, Preset, Queue, Sleep, Wake, Watch};
-use crate::refusal::Rule;
+use super::{Health, Launch, Listens, Origin, Preset, Queue, Wake, Watch};
+use crate::refusal::{Claim, Rule};
 use spillway_policies::Trigger;
 
 const SERVER: Origin = Origin::read("SGLang 0.5.23, srt/entrypoints/http_server.py");
-const MEMORY: Origin =
-    Origin::read("SGLang 0.5.23, srt/entrypoints/http_server.py; frees memory only with --enable-memory-saver");
 const SCHEDULER: Origin = Origin::read("SGLang 0.5.23, srt/managers/scheduler.py");
 const STREAMED: Origin = Origin::read("SGLang 0.5.23, srt/entrypoints/openai/serving_base.py, traced and not run");
 
@@ -18,29 +16,15 @@ pub(super) static PRESET: Preset = Preset {
     veiled: &[],
     idle_ms: 4_000,
     wake: Wake::None,
-    sleep: Some(Sleep {
-        sleep: Call {
-            method: Method::Post,
-            path: "/release_memory_occupation",
-            body: "{}",
-            already: None,
-            origin: MEMORY,
-        },
-        wake: Some(Call {
-            method: Method::Post,
-            path: "/resume_memory_occupation",
-            body: "{}",
-            already: None,
-            origin: MEMORY,
-        }),
-        per_model: false,
-    }),
+    // Its memory can be released over HTTP, and a request that is there at that moment ends the server: its process is ended instead.
+    sleep: None,
     watch: Watch {
-        // Before 0.5.23 each probe of an idle server generates a token.
-        every_ms: 5_000,
-        eager_ms: 500,
+        every_ms: 2_000,
+        eager_ms: 200,
         listens: Listens::Loaded,
-        health: Some(Health { path: "/health", loading: &[], origin: SERVER }),
+        // Its own `/health` generates a token on an idle server unless SGLANG_ENABLE_HEALTH_ENDPOINT_GENERATION is off, and `/ready` is
+        // new. This one is in every version and asks the scheduler nothing; when that ends, the server does.
+        health: Some(Health { path: "/v1/models", loading: &[], origin: SERVER }),
         models: None,
         queue: Some(Queue {
             path: "/metrics",
@@ -70,28 +54,37 @@ pub(super) static PRESET: Preset = Preset {
     validates_first: false,
 };
 
-// A message about a queue or running timeout is no refusal: the work may have run.
+// Nothing here is certain: a request that was retracted in the middle of its work stands in the same queue and ends in the same words. A
+// message about a queue or running timeout is not even that.
 static RULES: &[Rule] = &[
     Rule {
         status: statuses![503],
         // The responses surface wraps its errors.
         any_json: pairs!["/message" => FULL, "/error/message" => FULL],
         trigger: Some(Trigger::Saturated),
+        certainty: Claim::Ambiguous,
         origin: SCHEDULER,
         ..Rule::HEAD
     },
-    // It was only queued.
     Rule {
         status: statuses![503],
         any_json: pairs!["/message" => OUTRANKED, "/error/message" => OUTRANKED],
         trigger: Some(Trigger::Saturated),
+        certainty: Claim::Ambiguous,
         origin: SCHEDULER,
         ..Rule::HEAD
     },
-    Rule { json: pairs!["/error/message" => FULL], trigger: Some(Trigger::Saturated), origin: STREAMED, ..Rule::PRIME },
+    Rule {
+        json: pairs!["/error/message" => FULL],
+        trigger: Some(Trigger::Saturated),
+        certainty: Claim::Ambiguous,
+        origin: STREAMED,
+        ..Rule::PRIME
+    },
     Rule {
         json: pairs!["/error/message" => OUTRANKED],
         trigger: Some(Trigger::Saturated),
+        certainty: Claim::Ambiguous,
         origin: STREAMED,
         ..Rule::PRIME
     },

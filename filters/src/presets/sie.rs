@@ -1,16 +1,17 @@
 //! How does SIE refuse: the single node, and the gateway in front of a cluster (contract section 2, engines 2.7)?
 //!
 //! Only the code decides. It may stand in `X-SIE-Error-Code`, which wins, or in one of three places of the body. A transcription hides its
-//! code, so there the state of the model decides.
+//! code, so there the state of the model decides. What SIE's own upstream said is none: `X-SIE-Served-By: remote` tells it, for every engine
+//! and before any rule, and through a gateway's queue, where that header is lost, the words do.
 
 use super::{Call, Health, Launch, Listens, Method, ModelList, Origin, Preset, Wake, Watch};
-use crate::refusal::{Rule, Veiled};
-use spillway_policies::refusal::Certainty;
+use crate::refusal::{Claim, Rule, Veiled};
 use spillway_policies::{State, Surface, Trigger};
 
 const RECORDED: Origin = Origin::seen("sie-server 0.10.1, filters/tests/fixtures");
 const AUDIO: Origin = Origin::seen("sie-server 0.10.1, conformance/realparts");
 const SERVER: Origin = Origin::read("SIE 0.10.1, sie-server and gateway");
+const UPSTREAM: Origin = Origin::read("sie-server 0.10.1, sie_server/queue_executor.py and api/helpers.py");
 const APRIL: Origin = Origin::read("SIE of April 2026 (8634c1b7), sie_gateway/src/handlers/proxy.rs");
 const APRIL_SERVER: Origin = Origin::read("SIE of April 2026 (8634c1b7), sie_server/api/openai_compat.py");
 
@@ -56,6 +57,7 @@ const MODELS: ModelList = ModelList {
     failed: "",
     unlisted: None,
     optional_ending: "",
+    never_listed: &[],
     gates: false,
 };
 
@@ -88,13 +90,15 @@ macro_rules! body_rule {
 }
 
 static RULES: &[Rule] = &[
+    Rule { text: texts!["is loading on its upstream"], origin: UPSTREAM, ..Rule::HEAD },
+    Rule { text: texts!["The upstream serving"], origin: UPSTREAM, ..Rule::HEAD },
     // A gateway of April 2026 gave up waiting for a result: the work item was published and may still run.
     Rule {
         status: statuses![503],
         any_json: pairs!["/error/code" => "MODEL_LOADING"],
         text: texts!["did not respond within"],
         trigger: Some(Trigger::ModelLoading),
-        certainty: Certainty::Ambiguous,
+        certainty: Claim::Ambiguous,
         origin: APRIL,
         ..Rule::HEAD
     },
@@ -165,7 +169,7 @@ static RULES: &[Rule] = &[
         json: pairs!["/message" => "*"],
         text: texts!["Queue publish failed"],
         trigger: Some(Trigger::Unhealthy),
-        certainty: Certainty::Ambiguous,
+        certainty: Claim::Ambiguous,
         origin: APRIL,
         ..Rule::HEAD
     },

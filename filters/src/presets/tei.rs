@@ -6,7 +6,8 @@ use spillway_policies::Trigger;
 
 const SERVER: Origin = Origin::read("TEI 0d124dc, router/src/http/server.rs and types.rs");
 
-// It warms up before it binds its port. A batch waits without bound instead of being refused.
+// It warms up before it binds its port. On `/v1/embeddings` a list has its place in the queue text by text before any of them runs; older
+// versions let a list wait instead. Its own paths, which nobody else serves, take each text by itself.
 pub(super) static PRESET: Preset = Preset {
     name: "tei",
     port: 3_000,

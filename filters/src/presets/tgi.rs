@@ -1,7 +1,7 @@
 //! How does Text Generation Inference refuse (engines 2.3)?
 
 use super::{Health, Launch, Listens, Origin, Preset, Queue, Wake, Watch};
-use crate::refusal::Rule;
+use crate::refusal::{Claim, Rule};
 use spillway_policies::Trigger;
 
 const SERVER: Origin = Origin::read("TGI db931fcf, router/src/server.rs and infer/mod.rs");
@@ -54,12 +54,13 @@ pub(super) static PRESET: Preset = Preset {
     validates_first: false,
 };
 
-// A stream is refused after its 200 went out. 424 is a failure in the middle of the work.
+// A stream is refused after its 200 went out. 424 is a failure in the middle of the work. Each prompt of a list is refused by itself.
 static RULES: &[Rule] = &[
     Rule {
         status: statuses![429],
         json: pairs!["/error_type" => "overloaded"],
         trigger: Some(Trigger::Saturated),
+        certainty: Claim::CertainOfOnePiece,
         origin: SERVER,
         ..Rule::HEAD
     },
@@ -73,6 +74,7 @@ static RULES: &[Rule] = &[
     Rule {
         json: pairs!["/error_type" => "overloaded"],
         trigger: Some(Trigger::Saturated),
+        certainty: Claim::CertainOfOnePiece,
         origin: STREAMED,
         ..Rule::PRIME
     },
@@ -80,6 +82,7 @@ static RULES: &[Rule] = &[
     Rule {
         json: pairs!["/error/message" => "Model is overloaded"],
         trigger: Some(Trigger::Saturated),
+        certainty: Claim::CertainOfOnePiece,
         origin: STREAMED,
         ..Rule::PRIME
     },

@@ -1,20 +1,19 @@
-//! How does Triton refuse over its own HTTP surface (engines 2.6)?
+//! How is Triton seen and told to load over its own HTTP surface (engines 2.6)?
+//!
+//! What it says on `/v2/models/{m}/infer` is no refusal: nobody else serves that path, so such a call is never bridged.
 
 use super::{Call, Health, Launch, Listens, Method, ModelList, Origin, Preset, Sleep, Wake, Watch};
-use crate::refusal::Rule;
-use spillway_policies::{State, Trigger};
+use spillway_policies::State;
 
 const HTTP: Origin = Origin::read("Triton server e1db8a603, src/http_server.cc");
 const CONTROL: Origin =
     Origin::read("Triton server e1db8a603, src/http_server.cc; only with --model-control-mode=explicit");
-const LIFE: Origin =
-    Origin::read("Triton core 73aad7c, src/model_repository_manager (model_lifecycle.cc, model_repository_manager.cc)");
 
 // It loads what it is told to at its start before it binds its port.
 pub(super) static PRESET: Preset = Preset {
     name: "triton",
     port: 8_000,
-    rules: RULES,
+    rules: &[],
     veiled: &[],
     idle_ms: 4_000,
     wake: Wake::Call {
@@ -73,39 +72,6 @@ const MODELS: ModelList = ModelList {
     failed: "",
     unlisted: None,
     optional_ending: "",
+    never_listed: &[],
     gates: false,
 };
-
-static RULES: &[Rule] = &[
-    // A version was named.
-    Rule {
-        status: statuses![503],
-        text: texts!["is not at ready state"],
-        trigger: Some(Trigger::ModelLoading),
-        origin: LIFE,
-        ..Rule::HEAD
-    },
-    // None was named, and none is loaded. Of one that does not exist, or was never loaded, it says 400 and "is not found".
-    Rule {
-        status: statuses![404],
-        text: texts!["has no available versions"],
-        trigger: Some(Trigger::ModelLoading),
-        origin: LIFE,
-        ..Rule::HEAD
-    },
-    // It was loaded once and then unloaded.
-    Rule {
-        status: statuses![404],
-        text: texts!["Identifier of model", "is not found in global map"],
-        trigger: Some(Trigger::ModelLoading),
-        origin: LIFE,
-        ..Rule::HEAD
-    },
-    Rule {
-        status: statuses![503],
-        text: texts!["Exceeds maximum queue size"],
-        trigger: Some(Trigger::Saturated),
-        origin: Origin::read("Triton core 73aad7c, src/scheduler_utils.cc"),
-        ..Rule::HEAD
-    },
-];

@@ -61,9 +61,29 @@ pub struct ModelList {
     pub unlisted: Option<State>,
     /// The ending that a caller may leave off a name (Ollama's `:latest`); empty: none.
     pub optional_ending: &'static str,
+    /// Endings of names that are never listed, without regard to case: the engine passes such a call on. Nothing is known of such a model.
+    pub never_listed: &'static [&'static str],
     /// Whether a request for a model that is not loaded is held until it is: then a hybrid model's call is refused from this list before
     /// it is sent. Where the engine refuses by itself, or where only a refused request starts the load, the list is shown and not acted on.
     pub gates: bool,
+}
+
+impl ModelList {
+    /// Whether a model of this name is listed when it is loaded.
+    #[must_use]
+    pub fn lists(&self, model: &str) -> bool {
+        let ends = |ending: &&str| {
+            let at = model.len().saturating_sub(ending.len());
+            model.get(at..).is_some_and(|end| end.eq_ignore_ascii_case(ending))
+        };
+        !self.never_listed.iter().any(ends)
+    }
+
+    /// The state of a model that is not on the list; none: not known.
+    #[must_use]
+    pub fn unlisted(&self, model: &str) -> Option<State> {
+        self.unlisted.filter(|_| self.lists(model))
+    }
 }
 
 /// How much an engine has to do.

@@ -71,7 +71,10 @@ fn is_value(found: Option<&Value>, wanted: &str) -> bool {
     match (found, wanted) {
         (None | Some(Value::Null), wanted) => wanted.is_empty(),
         (Some(_), "*") => true,
-        (Some(Value::String(found)), wanted) => found.eq_ignore_ascii_case(wanted),
+        (Some(Value::String(found)), wanted) => match wanted.strip_suffix('*') {
+            Some(start) => found.get(..start.len()).is_some_and(|found| found.eq_ignore_ascii_case(start)),
+            None => found.eq_ignore_ascii_case(wanted),
+        },
         (Some(Value::Number(found)), wanted) => found.to_string() == wanted,
         (Some(Value::Bool(found)), wanted) => if *found { "true" } else { "false" }.eq_ignore_ascii_case(wanted),
         (Some(Value::Array(found)), wanted) => wanted.is_empty() && found.is_empty(),

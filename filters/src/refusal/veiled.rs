@@ -22,6 +22,9 @@ pub struct Veiled {
 /// The veil over an answer that no rule made a refusal of; none: it is an answer, whatever state the model is in.
 #[must_use]
 pub fn veiled(preset: &Preset, surface: Surface, answer: &Answer<'_>) -> Option<&'static Veiled> {
+    if answer.served_remotely {
+        return None;
+    }
     let evidence = Evidence::new(answer);
     let mut matching = preset.veiled.iter().filter(|veiled| {
         veiled.surface == surface && veiled.when.is_for(answer.phase, answer.status) && evidence.satisfies(&veiled.when)

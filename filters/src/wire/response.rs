@@ -43,6 +43,8 @@ pub struct ResponseHead {
     pub content_type: Option<Range<usize>>,
     /// Whether the body is an event stream (`text/event-stream`).
     pub event_stream: bool,
+    /// Whether the engine says that it passed the call on (`X-SIE-Served-By: remote`, which the caller does not get to see).
+    pub served_remotely: bool,
 }
 
 /// What is wrong with an engine's head.
@@ -134,6 +136,7 @@ struct Gathered {
     event_stream: bool,
     length: Option<u64>,
     nominates: bool,
+    served_remotely: bool,
     switches: bool,
 }
 
@@ -167,6 +170,7 @@ fn complete(
         keep_alive: !(gathered.close || http10 || gathered.switches || framing == Framing::UntilClose),
         content_type: gathered.content_type,
         event_stream: gathered.event_stream,
+        served_remotely: gathered.served_remotely,
     }))
 }
 
@@ -174,7 +178,12 @@ impl Gathered {
     /// Takes one line in; says whether the caller sees it.
     fn judge(&mut self, line: &Line<'_>) -> Result<Fate, ResponseFault> {
         match line.known {
-            Known::Disclosure | Known::HopByHop => Ok(Fate::Drop),
+            Known::Disclosure => {
+                // Of these names Served-By says so, or Upstream, for one of that name: it was asked then too.
+                self.served_remotely |= line.value.eq_ignore_ascii_case(b"remote");
+                Ok(Fate::Drop)
+            }
+            Known::HopByHop => Ok(Fate::Drop),
             Known::Connection => Ok(self.connection(line.value)),
             Known::ContentLength => {
                 let length = decimal(line.value).ok_or(ResponseFault::ContentLength)?;

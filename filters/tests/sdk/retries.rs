@@ -53,7 +53,14 @@ impl Row {
         };
         let head = line("Retry-After", &self.retry_after) + &line("X-SIE-Error-Code", &self.x_sie_error_code);
         let body = if self.body.is_null() { String::new() } else { self.body.to_string() };
-        let answer = Answer { phase: Phase::Head, status: self.status, head: head.as_bytes(), body: body.as_bytes() };
+        let answer = Answer {
+            phase: Phase::Head,
+            status: self.status,
+            head: head.as_bytes(),
+            body: body.as_bytes(),
+            served_remotely: false,
+            work: None,
+        };
         recognise(preset("sie").expect("the preset is listed"), &[], &answer)
     }
 }

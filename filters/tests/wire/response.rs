@@ -97,6 +97,22 @@ fn interim_answers_are_skipped_and_101_is_final() {
 }
 
 #[test]
+fn an_engine_that_passed_the_call_on_says_so() {
+    for (lines, wanted) in [
+        ("X-SIE-Served-By: remote\r\nX-SIE-Upstream: a\r\n", true),
+        ("x-sie-served-by:REMOTE \r\n", true),
+        ("X-SIE-Served-By: local\r\nX-SIE-Fallback-Reason: model_loading\r\n", false),
+        ("X-Served-By: remote\r\n", false),
+        ("", false),
+    ] {
+        let text = ok(lines);
+        let (head, out) = head(&text);
+        assert_eq!(head.served_remotely, wanted, "{lines}");
+        assert!(!out.to_ascii_lowercase().contains("x-sie-"), "{out}");
+    }
+}
+
+#[test]
 fn event_streams_are_known_by_their_media_type() {
     for value in ["text/event-stream", "Text/Event-Stream; charset=utf-8", "text/event-stream ;a"] {
         assert!(head(&ok(&format!("Content-Type: {value}\r\n"))).0.event_stream, "{value}");

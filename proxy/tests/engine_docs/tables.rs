@@ -1,9 +1,8 @@
 //! A preset as tables in Markdown.
 
 use spillway_filters::presets::{Already, Call, How, Listens, ModelList, Origin, Preset, Queue, Sleep, Wake};
-use spillway_filters::refusal::{Phase, Rule, Veiled};
+use spillway_filters::refusal::{Claim, Phase, Rule, Veiled};
 use spillway_policies::State;
-use spillway_policies::refusal::Certainty;
 use std::borrow::Cow;
 use std::fmt::Write;
 
@@ -87,8 +86,11 @@ fn is(value: &str) -> String {
 fn meaning(rule: &Rule) -> String {
     match (rule.trigger, rule.certainty) {
         (None, _) => "no refusal".into(),
-        (Some(trigger), Certainty::Certain) => format!("`{}`", trigger.token()),
-        (Some(trigger), Certainty::Ambiguous) => format!("`{}`, and it may have run: never bridged", trigger.token()),
+        (Some(trigger), Claim::Certain) => format!("`{}`", trigger.token()),
+        (Some(trigger), Claim::CertainOfOnePiece) => {
+            format!("`{}` of a call that is one piece of work", trigger.token())
+        }
+        (Some(trigger), Claim::Ambiguous) => format!("`{}`, and it may have run: never bridged", trigger.token()),
     }
 }
 
@@ -176,10 +178,14 @@ fn listed(list: &ModelList) -> String {
     if !list.failed.is_empty() {
         write!(reads, "; `{}`: its load failed", list.failed).unwrap();
     }
-    match list.unlisted.map(State::token) {
-        Some(state) => reads + "; what is not listed is " + state,
-        None => reads,
+    if let Some(state) = list.unlisted {
+        write!(reads, "; what is not listed is {}", state.token()).unwrap();
     }
+    if !list.never_listed.is_empty() {
+        let endings: Vec<_> = list.never_listed.iter().map(|ending| format!("`{ending}`")).collect();
+        write!(reads, "; nothing is known of a name that ends in {}", endings.join(" or ")).unwrap();
+    }
+    reads
 }
 
 fn queued(queue: &Queue) -> String {

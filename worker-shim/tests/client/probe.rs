@@ -33,6 +33,7 @@ static FULL: Watch = Watch {
         failed: "",
         unlisted: None,
         optional_ending: "",
+        never_listed: &[],
         gates: true,
     }),
     queue: Some(Queue { path: "/metrics", running: &["running"], waiting: &["waiting"], wakes: false, origin: ORIGIN }),

@@ -46,6 +46,7 @@ const LIST: ModelList = ModelList {
     failed: "",
     unlisted: Some(State::Absent),
     optional_ending: "",
+    never_listed: &[],
     gates: true,
 };
 

@@ -2,9 +2,8 @@
 
 use crate::config::table::{Node, Place, Table};
 use spillway_filters::presets::Origin;
-use spillway_filters::refusal::{Phase, Rule};
+use spillway_filters::refusal::{Claim, Phase, Rule};
 use spillway_policies::Trigger;
-use spillway_policies::refusal::Certainty;
 use std::borrow::Cow;
 use toml::de::DeValue;
 
@@ -17,8 +16,8 @@ pub(super) fn rule(mut table: Table<'_>) -> Option<Rule> {
     let conditions = table.need("when", WHEN_HINT).and_then(|node| when(node.table()?));
     let trigger = table.need("trigger", "say what it means: provisioning, model_loading, saturated or unhealthy");
     let trigger = trigger.and_then(|node| node.choice(&Trigger::ALL.map(|trigger| (trigger.token(), trigger))));
-    let certainties = [("certain", Certainty::Certain), ("ambiguous", Certainty::Ambiguous)];
-    let certainty = table.choice_or("certainty", &certainties, Certainty::Certain);
+    let claims = [("certain", Claim::Certain), ("ambiguous", Claim::Ambiguous)];
+    let certainty = table.choice_or("certainty", &claims, Claim::Certain);
     table.finish();
 
     let rule = Rule { trigger: Some(trigger?), certainty, origin: Origin::CONFIGURED, ..conditions? };
