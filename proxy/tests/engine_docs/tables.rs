@@ -2,7 +2,6 @@
 
 use spillway_filters::presets::{Already, Call, How, Listens, ModelList, Origin, Preset, Queue, Sleep, Wake};
 use spillway_filters::refusal::{Claim, Phase, Rule, Veiled};
-use spillway_policies::State;
 use std::borrow::Cow;
 use std::fmt::Write;
 
