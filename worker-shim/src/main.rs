@@ -6,6 +6,15 @@ use spillway_shim::run::run;
 use std::future::Future;
 use std::io::{IsTerminal as _, Write as _};
 use std::process::ExitCode;
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+use tracing_appender::non_blocking::{NonBlockingBuilder, WorkerGuard};
+
+/// How many log lines wait for a reader of stderr that is slow.
+const LINES_AHEAD: usize = 1_024;
+/// How long the last of them have when the shim ends.
+const LAST_LINES: Duration = Duration::from_secs(2);
 
 fn main() -> ExitCode {
     let done = command::read(std::env::args_os(), &|name| std::env::var(name).ok()).and_then(|command| match command {
@@ -16,8 +25,10 @@ fn main() -> ExitCode {
 }
 
 fn shim(config: Config) -> Result<u8, Stop> {
-    log();
-    on_a_runtime(run(config))
+    let lines = log();
+    let code = on_a_runtime(run(config));
+    last_lines(lines);
+    code
 }
 
 fn question(ask: &Ask) -> Result<u8, Stop> {
@@ -35,15 +46,33 @@ fn on_a_runtime<T>(work: impl Future<Output = T>) -> Result<T, Stop> {
     Ok(done)
 }
 
-/// Log lines for a person at a terminal, and for a program otherwise. They share stderr with the engine's own.
-fn log() {
-    let lines =
-        tracing_subscriber::fmt().with_writer(std::io::stderr).with_target(false).with_max_level(tracing::Level::INFO);
+/// Log lines for a person at a terminal, and for a program otherwise. They share stderr with the engine's own. Nobody waits for whoever
+/// reads them: when it stands still, lines are dropped, and when it is gone, all are.
+fn log() -> WorkerGuard {
+    let (writer, guard) =
+        NonBlockingBuilder::default().lossy(true).buffered_lines_limit(LINES_AHEAD).finish(std::io::stderr());
+    let lines = tracing_subscriber::fmt()
+        .with_writer(writer)
+        .log_internal_errors(false)
+        .with_target(false)
+        .with_max_level(tracing::Level::INFO);
     if std::io::stderr().is_terminal() {
         lines.init();
     } else {
         lines.json().flatten_event(true).init();
     }
+    guard
+}
+
+/// Lets the last lines out. Whoever holds them up is not waited for.
+fn last_lines(lines: WorkerGuard) {
+    let (done, ended) = mpsc::channel();
+    thread::spawn(move || {
+        drop(lines);
+        done.send(())
+    });
+    // They are out, or they stay.
+    let _ = ended.recv_timeout(LAST_LINES);
 }
 
 /// Help that was asked for goes to stdout, and why nothing is done to stderr. Nobody is told when that is closed.

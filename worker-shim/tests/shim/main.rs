@@ -9,7 +9,8 @@ use nix::errno::Errno;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use spillway_filters::feed::{State, Why};
-use std::os::unix::net::UnixListener;
+use std::io::Write as _;
+use std::os::unix::net::{UnixListener, UnixStream};
 use tempfile::TempDir;
 
 /// Not a test: this binary as an engine, when a shim starts it.
@@ -202,4 +203,28 @@ fn a_watched_engine_is_told_of_and_never_ended() {
     let (code, log) = shim.ended();
     assert!(code == Some(0) && log.contains("the engine that it watched is left alone"), "{code:?} {log}");
     assert!(!log.contains("the engine has ended"), "{log}");
+}
+
+#[test]
+fn whoever_reads_its_log_may_stand_still_or_go() {
+    let (mut full, reader) = UnixStream::pair().expect("a pair");
+    full.set_nonblocking(true).expect("a socket");
+    while full.write(&[b'x'; 4_096]).is_ok() {}
+    full.set_nonblocking(false).expect("a socket");
+    let (gone, _) = UnixStream::pair().expect("a pair");
+    for stderr in [full, gone] {
+        let shim = Shim::logging_to(stderr.into());
+        let mut engine = shim.engines.next();
+        let mut follower = shim.follow("a");
+        shim.make_ready(&mut engine, &mut follower);
+        engine.exit(3);
+        let mut engine = shim.engines.next();
+        shim.make_ready(&mut engine, &mut follower);
+        shim.say(&follower, 0, 0);
+        shim.signal(Signal::SIGTERM);
+        let draining = follower.until(State::Draining);
+        shim.say(&follower, draining.seq, 0);
+        assert_eq!(shim.ended().0, Some(128 + Signal::SIGTERM as i32));
+    }
+    drop(reader);
 }

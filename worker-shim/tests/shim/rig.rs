@@ -5,6 +5,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use spillway_filters::feed::{Activity, Snapshot, State};
 use std::io::{BufRead, BufReader, Read, Write};
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt as _;
 use std::os::unix::net::UnixStream;
 use std::process::{Child, Command, Stdio};
@@ -28,9 +29,7 @@ pub(crate) struct Shim {
 impl Shim {
     /// Around the scripted engine.
     pub(crate) fn start(flags: &[&str]) -> Self {
-        let this = std::env::current_exe().expect("this binary");
-        let this = this.to_str().expect("a path");
-        Self::around(flags, &["--", this, "an_engine", "--exact", "--nocapture"])
+        Self::around(flags, &["--", &this(), "an_engine", "--exact", "--nocapture"])
     }
 
     /// Around any command.
@@ -40,7 +39,13 @@ impl Shim {
 
     /// In this folder, where the engine listens under `engine`.
     pub(crate) fn inside(folder: TempDir, flags: &[&str], command: &[&str]) -> Self {
-        Self::of(Command::new(SHIM), folder, flags, command)
+        Self::of(Command::new(SHIM), Stdio::piped(), folder, flags, command)
+    }
+
+    /// Around the scripted engine; its log goes there, and is nobody's to read here.
+    pub(crate) fn logging_to(stderr: OwnedFd) -> Self {
+        let command = ["--", &this(), "an_engine", "--exact", "--nocapture"];
+        Self::of(Command::new(SHIM), stderr.into(), TempDir::new().expect("a folder"), &[], &command)
     }
 
     /// As the first process of a namespace of its own, which ends with it.
@@ -51,7 +56,7 @@ impl Shim {
             unshare.args(["--user", "--map-root-user"]);
         }
         unshare.arg(SHIM);
-        let mut shim = Self::of(unshare, TempDir::new().expect("a folder"), &[], command);
+        let mut shim = Self::of(unshare, Stdio::piped(), TempDir::new().expect("a folder"), &[], command);
         shim.is_first = true;
         drop(shim.connect());
         let children = format!("/proc/{0}/task/{0}/children", shim.id);
@@ -60,7 +65,7 @@ impl Shim {
         shim
     }
 
-    fn of(mut program: Command, folder: TempDir, flags: &[&str], command: &[&str]) -> Self {
+    fn of(mut program: Command, stderr: Stdio, folder: TempDir, flags: &[&str], command: &[&str]) -> Self {
         let path = |name: &str| folder.path().join(name);
         let engines = Engines::at(&path("control"));
         let mut child = program
@@ -70,14 +75,16 @@ impl Shim {
             .args(command)
             .env(CONTROL, path("control"))
             .stdout(Stdio::null())
-            .stderr(Stdio::piped())
+            .stderr(stderr)
             .spawn()
             .unwrap_or_else(|error| panic!("{program:?} does not start: {error}"));
         let id = Pid::from_raw(i32::try_from(child.id()).expect("an id"));
-        let mut stderr = child.stderr.take().expect("it is piped");
+        let stderr = child.stderr.take();
         let log = thread::spawn(move || {
             let mut log = String::new();
-            stderr.read_to_string(&mut log).expect("text");
+            if let Some(mut stderr) = stderr {
+                stderr.read_to_string(&mut log).expect("text");
+            }
             log
         });
         Self { folder, engines, child, id, is_first: false, log: Some(log) }
@@ -193,6 +200,11 @@ impl Drop for Shim {
             let _ = self.child.wait();
         }
     }
+}
+
+/// This binary.
+fn this() -> String {
+    std::env::current_exe().expect("this binary").to_str().expect("a path").to_owned()
 }
 
 /// Somebody who subscribes.
