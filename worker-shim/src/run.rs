@@ -26,7 +26,7 @@ use crate::asked::{Asked, Reply};
 use crate::config::Config;
 use crate::output::Output;
 use crate::serve::Socket;
-use crate::state::{Action, Event, Exit, Machine, Setup};
+use crate::state::{Action, Event, Exit, Machine, Setup, SpawnFault};
 
 /// The exit code when the shim cannot begin: another one listens on its socket, or that cannot be made.
 const CANNOT_BEGIN: u8 = 2;
@@ -97,12 +97,11 @@ impl Shim {
     }
 
     async fn run(mut self) -> u8 {
-        let taken = !self.config.command.is_empty() && self.errands.client().is_there().await;
-        let (mut exit, mut engine_ended) = (self.on(Event::Begun { taken }, None), false);
+        let (mut exit, mut engine_ended) = (self.on(Event::Begun, None).await, false);
         while exit.is_none() {
             let (event, reply) = self.next().await;
             engine_ended = matches!(event, Event::Cleared);
-            exit = self.on(event, reply);
+            exit = self.on(event, reply).await;
         }
         let exit = exit.expect("the loop ended with one");
         words::farewell(exit, engine_ended, &self.config);
@@ -139,7 +138,7 @@ impl Shim {
     }
 
     /// Lets the machine take one event in, tells what is new and does what is to be done.
-    fn on(&mut self, event: Event, mut reply: Option<oneshot::Sender<Reply>>) -> Option<Exit> {
+    async fn on(&mut self, event: Event, mut reply: Option<oneshot::Sender<Reply>>) -> Option<Exit> {
         let mut events = vec![event];
         let mut exit = None;
         while let Some(event) = events.pop() {
@@ -148,7 +147,7 @@ impl Shim {
             self.tell();
             for action in actions {
                 match action {
-                    Action::Spawn => events.push(self.engine.start(&self.config.command)),
+                    Action::Spawn => events.push(self.start().await),
                     Action::Signal(signal) => self.engine.signal(signal),
                     Action::Look { round, queue } => self.errands.look(round, queue),
                     Action::Call(order) => self.errands.call(order),
@@ -161,6 +160,15 @@ impl Shim {
             }
         }
         exit
+    }
+
+    /// Starts the engine, unless somebody else listens there: what that says would be taken for the engine's word.
+    async fn start(&mut self) -> Event {
+        if self.errands.client().is_there().await {
+            words::taken(&self.config.engine);
+            return Event::NotSpawned(SpawnFault::Taken);
+        }
+        self.engine.start(&self.config.command)
     }
 
     /// Publishes what has changed. A time that runs is kept right for those who ask; that it runs is no news.

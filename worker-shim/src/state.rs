@@ -192,7 +192,7 @@ impl Machine {
 
     fn take(&mut self, event: Event, now: Moment, actions: &mut Vec<Action>) {
         match event {
-            Event::Begun { taken } => self.begun(taken, actions),
+            Event::Begun => self.begun(actions),
             Event::Spawned => self.spawned(now),
             Event::NotSpawned(fault) => self.not_spawned(fault, now, actions),
             Event::Ended(code) => self.ended(code, now, actions),

@@ -28,14 +28,20 @@ pub(super) fn farewell(exit: Exit, engine_ended: bool, config: &Config) {
             tracing::info!("the shim was told to end; the engine that it watched is left alone");
         }
         Exit::Engine(_) => tracing::info!("the shim was told to end, and its engine was not running"),
-        Exit::Taken => tracing::error!(
-            engine = %config.engine,
-            "somebody else listens where the engine is to listen (perhaps the engine of a shim that was killed): \
-             end that, or give the engine another port"
-        ),
+        // It was said when it was seen.
+        Exit::Taken => {}
         Exit::NotFound => tracing::error!(program, "there is no such program: check its name and PATH"),
         Exit::NotRun => tracing::error!(program, "the program cannot be run: check its mode and its format"),
     }
+}
+
+/// Why the engine is not started now.
+pub(super) fn taken(engine: &Address) {
+    tracing::error!(
+        %engine,
+        "somebody else listens where the engine is to listen (perhaps the engine of a shim that was killed): \
+         end that, or give the engine another port"
+    );
 }
 
 /// The engine's state, when it is another, with the feed's own word for why.

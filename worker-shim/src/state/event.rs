@@ -10,11 +10,8 @@ use crate::probe::Sighting;
 /// One thing that has happened.
 #[derive(Clone, Debug)]
 pub enum Event {
-    /// The shim is up. `taken`: somebody else already listens where the engine of our command is to listen.
-    Begun {
-        /// Whether somebody does.
-        taken: bool,
-    },
+    /// The shim is up.
+    Begun,
     /// The process was started.
     Spawned,
     /// The process could not be started.
@@ -54,6 +51,8 @@ pub enum SpawnFault {
     NotFound,
     /// It is no program that may be run, or the system has no room for it.
     NotRun,
+    /// Somebody else listens where it is to listen, and would be taken for it.
+    Taken,
 }
 
 /// One thing to do. What it leads to comes back as an event.

@@ -103,9 +103,8 @@ impl Life {
 }
 
 impl Machine {
-    pub(super) fn begun(&mut self, taken: bool, actions: &mut Vec<Action>) {
+    pub(super) fn begun(&mut self, actions: &mut Vec<Action>) {
         match self.life {
-            Life::None if taken => self.exit(Exit::Taken, actions),
             Life::None if self.drain.is_none() => self.start(actions),
             _ => self.look_now(),
         }
@@ -133,13 +132,16 @@ impl Machine {
         if self.life != Life::Spawning {
             return;
         }
-        match fault {
-            SpawnFault::NotFound if !self.history.started => return self.exit(Exit::NotFound, actions),
-            SpawnFault::NotRun if !self.history.started => return self.exit(Exit::NotRun, actions),
-            SpawnFault::NotFound | SpawnFault::NotRun => {}
+        let exit = match fault {
+            SpawnFault::NotFound => Exit::NotFound,
+            SpawnFault::NotRun => Exit::NotRun,
+            SpawnFault::Taken => Exit::Taken,
+        };
+        if !self.history.started {
+            return self.exit(exit, actions);
         }
         let after = self.history.failed(false, now);
-        self.follow(after, 1, actions);
+        self.follow(after, exit.code(), actions);
     }
 
     /// The leader has ended. What it leaves of its group may still hold memory and ports, so nothing is started yet.

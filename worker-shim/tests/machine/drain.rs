@@ -118,7 +118,7 @@ fn an_engine_that_sleeps_by_a_call_is_just_ended() {
 fn calls_that_are_out_are_given_up() {
     let mut machine = Machine::new(setup(&SEVERAL));
     let at = spillway_filters::feed::Moment::from_millis;
-    machine.on(Event::Begun { taken: false }, at(0));
+    machine.on(Event::Begun, at(0));
     machine.on(Event::Spawned, at(0));
     machine.on(Event::Tick, at(200));
     machine.on(Event::Looked(1, listing(&[])), at(200));

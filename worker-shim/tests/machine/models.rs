@@ -195,7 +195,7 @@ fn wishes_wait_for_an_engine_that_comes() {
     rig.walk_model(
         "m",
         &[
-            (On(Event::Begun { taken: false }), "-", "spawn"),
+            (On(Event::Begun), "-", "spawn"),
             (On(Event::Spawned), "-", ""),
             (load("m"), "loading", "begun"),
             (load("m"), "loading", "begun"),

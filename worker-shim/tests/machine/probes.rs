@@ -102,7 +102,7 @@ fn looks_in(rig: &mut Rig, millis: u64) -> u64 {
 #[test]
 fn it_looks_eagerly_only_while_something_is_expected_to_change() {
     let mut rig = Rig::new(setup(&PLAIN));
-    rig.on(Event::Begun { taken: false });
+    rig.on(Event::Begun);
     assert_eq!(looks_in(&mut rig, 100_000), 0, "there is no process yet");
     rig.on(Event::Spawned);
     assert_eq!(looks_in(&mut rig, 10_000), 50);
@@ -148,7 +148,7 @@ fn a_queue_that_wakes_the_engine_is_asked_only_where_somebody_acts_on_it() {
 fn a_round_that_an_event_has_overtaken_says_nothing() {
     let mut machine = Machine::new(setup(&PLAIN));
     let at = Moment::from_millis;
-    machine.on(Event::Begun { taken: false }, at(0));
+    machine.on(Event::Begun, at(0));
     machine.on(Event::Spawned, at(0));
     assert_eq!(machine.on(Event::Tick, at(200)), [Action::Look { round: 1, queue: false }]);
     assert_eq!(machine.on(Event::Tick, at(5_000)), [], "one round at a time");

@@ -7,7 +7,7 @@ use spillway_filters::feed::Identity;
 use spillway_shim::probe::Reach;
 use spillway_shim::state::{Event, Outcome, SpawnFault};
 
-const BEGUN: Step = On(Event::Begun { taken: false });
+const BEGUN: Step = On(Event::Begun);
 const REFUSED: Step = See(reach(Reach::Refused));
 const WELL: Step = See(status(200));
 
@@ -31,15 +31,13 @@ fn a_start_is_loading_where_the_engine_listens_last_and_starting_where_it_listen
 #[test]
 fn what_cannot_be_started_ends_the_shim_as_a_shell_would() {
     let table = [
-        (On(Event::Begun { taken: true }), "exit 2"),
+        (On(Event::NotSpawned(SpawnFault::Taken)), "spawn, exit 2"),
         (On(Event::NotSpawned(SpawnFault::NotFound)), "spawn, exit 127"),
         (On(Event::NotSpawned(SpawnFault::NotRun)), "spawn, exit 126"),
     ];
     for (step, done) in table {
         let mut rig = Rig::new(setup(&PLAIN));
-        if !matches!(step, On(Event::Begun { .. })) {
-            rig.step(BEGUN);
-        }
+        rig.step(BEGUN);
         rig.step(step);
         rig.step(On(Event::Tick));
         assert_eq!((rig.done().as_str(), rig.machine.due()), (done, None));
@@ -71,6 +69,25 @@ fn a_crash_is_told_at_once_and_started_again_when_the_group_is_gone_and_the_wait
         (On(Event::Cleared), "loading crashed in 4700", ""),
         (After(2_000), "loading crashed in 2700", "spawn"),
         (On(Event::NotSpawned(SpawnFault::NotRun)), "loading crashed in 6700", ""),
+    ]);
+}
+
+#[test]
+fn a_stranger_where_the_engine_is_to_listen_again_is_a_failed_start() {
+    let taken = || On(Event::NotSpawned(SpawnFault::Taken));
+    let mut rig = Rig::up(setup(&PLAIN), status(200));
+    rig.walk(&[
+        (sleep(""), "asleep asked in 5200", "begun, SIGTERM"),
+        (On(Event::Ended(143)), "asleep asked in 5200", ""),
+        (On(Event::Cleared), "asleep asked in 5200", ""),
+        // The stranger answers as a well engine does, and is not asked.
+        (load(""), "loading in 5200", "spawn, begun"),
+        (taken(), "loading crashed in 6200", ""),
+        (After(1_000), "loading crashed in 5200", "spawn"),
+        (taken(), "loading crashed in 7200", ""),
+        (After(2_000), "loading crashed in 5200", "spawn"),
+        (On(Event::Spawned), "loading crashed in 5200", ""),
+        (After(1_000), "ready", ""),
     ]);
 }
 

@@ -56,7 +56,7 @@ impl Rig {
     /// An engine that was started and is ready, five seconds later.
     pub(crate) fn up(setup: Setup, sight: Sighting) -> Self {
         let mut rig = Self::new(setup);
-        rig.on(Event::Begun { taken: false });
+        rig.on(Event::Begun);
         if setup.owned {
             rig.on(Event::Spawned);
             rig.pass(5_000);

@@ -204,7 +204,7 @@ proptest! {
             drains_until: None,
             over: false,
         };
-        world.feed(Event::Begun { taken: false });
+        world.feed(Event::Begun);
         for chance in chances {
             if world.over {
                 break;
@@ -217,7 +217,7 @@ proptest! {
     fn a_program_that_cannot_be_started_again_is_latched(faults in 5_u32..20) {
         let mut machine = Machine::new(setup(&PLAIN));
         let mut now = Moment::from_millis(0);
-        machine.on(Event::Begun { taken: false }, now);
+        machine.on(Event::Begun, now);
         machine.on(Event::Spawned, now);
         machine.on(Event::Ended(1), now);
         let mut actions = machine.on(Event::Cleared, now);

@@ -98,6 +98,25 @@ fn as_the_first_process_it_reaps_orphans_and_ends_with_its_engines_code() {
 }
 
 #[test]
+fn where_somebody_else_listens_meanwhile_nothing_is_started_again() {
+    let (shim, engine, mut follower) = Shim::ready(&[]);
+    assert_eq!(shim.post("/sleep", ""), 202);
+    let asleep = follower.until(State::Asleep);
+    shim.say(&follower, asleep.seq, 0);
+    engine.gone();
+    // It says what a well engine says.
+    let path = shim.folder.path().join("engine");
+    engine::beside(&path);
+    assert_eq!(shim.post("/load", ""), 202);
+    while follower.until(State::Loading).engine.why != Some(Why::Crashed) {}
+    assert!(shim.engines.none_came());
+    // It goes, as far as anybody can see.
+    std::fs::remove_file(&path).expect("it is there");
+    let mut engine = shim.engines.next();
+    shim.make_ready(&mut engine, &mut follower);
+}
+
+#[test]
 fn sigterm_waits_for_requests_and_then_gives_the_engine_its_signal() {
     let (shim, engine, mut follower) = Shim::ready(&[]);
     shim.say(&follower, 0, 1);
