@@ -52,10 +52,11 @@ pub(super) enum Phase {
     Asleep {
         ended: bool,
     },
-    /// The call is out, or was answered.
+    /// The call is out, or was answered: then it is to be well by `until`.
     Waking {
         order: Option<u64>,
         since: Moment,
+        until: Moment,
     },
 }
 

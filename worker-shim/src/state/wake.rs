@@ -9,6 +9,9 @@ use super::rest::Phase;
 use super::wishes::LOAD_LIMIT_MS;
 use crate::backoff::Faults;
 
+/// How long after the call was answered the engine may be anything but well; until then it is said to load.
+const WELL_LIMIT_MS: u64 = 60_000;
+
 impl Machine {
     /// The call that wakes the engine; none: it needs none.
     pub(super) fn wake_call(&self) -> Option<Call> {
@@ -25,17 +28,17 @@ impl Machine {
         self.used_at = now;
         if let Some(call) = self.wake_call() {
             let order = self.order(call, String::new(), LOAD_LIMIT_MS, actions);
-            self.rest.phase = Phase::Waking { order: Some(order), since: now };
+            self.rest.phase = Phase::Waking { order: Some(order), since: now, until: now };
         }
     }
 
     /// The answer to a call that wakes; false: it is to none.
     pub(super) fn woken(&mut self, id: u64, outcome: Outcome, now: Moment) -> bool {
-        let Phase::Waking { order, .. } = &mut self.rest.phase else { return false };
+        let Phase::Waking { order, until, .. } = &mut self.rest.phase else { return false };
         if *order != Some(id) {
             return false;
         }
-        *order = None;
+        (*order, *until) = (None, now.plus(WELL_LIMIT_MS));
         self.look_now();
         if outcome != Outcome::Done {
             self.not_woken(now);
@@ -54,11 +57,17 @@ impl Machine {
         let asleep = self.health.asleep;
         match self.rest.phase {
             Phase::Waking { order: None, .. } if asleep == Some(true) => self.not_woken(now),
-            Phase::Waking { order: None, since } if self.health.is_well() => {
+            Phase::Waking { order: None, since, .. } if self.health.is_well() => {
                 self.wake_times.learn(now.since(since));
                 self.wake_faults = Faults::default();
                 self.rest.awake();
                 self.used_at = now;
+            }
+            // What is wrong with it is told as it is.
+            Phase::Waking { order: None, until, .. } if until <= now => {
+                self.wake_faults.count(now);
+                self.models.drop_wanted();
+                self.rest.awake();
             }
             // Somebody else woke it.
             Phase::Asleep { ended: false } if asleep == Some(false) && self.wake_call().is_some() => self.stay_up(now),

@@ -259,6 +259,26 @@ fn a_wake_call_that_fails_is_left_alone_too() {
 }
 
 #[test]
+fn an_engine_that_is_sick_after_it_was_woken_is_said_to_be() {
+    let mut rig = Rig::up(setup(&SLEEPER), queue(0, 0));
+    rig.walk(&[
+        (See(Sighting { asleep: Some(true), ..queue(0, 0) }), "asleep health", ""),
+        (load(""), "loading", "/wake_up, begun"),
+        (See(status(500)), "loading", ""),
+        (After(100_000), "loading", ""),
+        (DONE, "loading", ""),
+        (After(59_999), "loading", ""),
+        (After(1), "unhealthy health", ""),
+        (load(""), "unhealthy health", "503 ENGINE_UNHEALTHY 5"),
+        (See(Sighting { asleep: Some(true), ..queue(0, 0) }), "asleep health", ""),
+    ]);
+    // Its wake failed, as far as anybody can see.
+    rig.walk(&[(load(""), "loading", "/wake_up, begun"), (FAILED, "asleep load_failed", "")]);
+    rig.walk(&[(load(""), "asleep load_failed", "503 LOAD_FAILED 4"), (After(4_000), "asleep load_failed", "")]);
+    rig.walk(&[(load(""), "loading", "/wake_up, begun"), (DONE, "asleep load_failed", "")]);
+}
+
+#[test]
 fn an_unhealthy_engine_loads_nothing() {
     Rig::up(setup(&SEVERAL), listing(&[])).walk(&[
         (See(reach(Reach::Refused)), "unhealthy silent", ""),
