@@ -172,7 +172,7 @@ impl Machine {
     /// Whether the shim ends with its process.
     #[must_use]
     pub const fn is_ending(&self) -> bool {
-        self.drain.is_some() || matches!(self.life, life::Life::Clearing { after: life::After::Exit, .. })
+        self.drain.is_some() || matches!(self.life, life::Life::Clearing { after: life::After::Exit })
     }
 
     /// When the machine wants a [`Event::Tick`], if nothing happens before.
@@ -196,7 +196,7 @@ impl Machine {
             Event::Spawned => self.spawned(now),
             Event::NotSpawned(fault) => self.not_spawned(fault, now, actions),
             Event::Ended(code) => self.ended(code, now, actions),
-            Event::Cleared => self.cleared(actions),
+            Event::Cleared => self.cleared(now, actions),
             Event::Looked(round, sighting) => self.looked(round, &sighting, now, actions),
             Event::Called(order, outcome) => self.called(order, outcome, now, actions),
             Event::Load(wish) => {

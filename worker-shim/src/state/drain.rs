@@ -26,8 +26,7 @@ impl Machine {
                 drain.passed_on = true;
                 self.stop(signal, now, actions);
             }
-            _ if self.life.is_running() => actions.push(Action::Signal(signal)),
-            _ => {}
+            _ => self.pass_on(signal, actions),
         }
     }
 
@@ -47,9 +46,8 @@ impl Machine {
         let Some(drain) = self.drain.as_ref().filter(|_| !self.over) else { return };
         match self.life {
             // Who follows a watched engine is told, and that is all.
-            Life::Watched | Life::None | Life::Waiting { .. } | Life::Latched { .. } => {
-                self.exit(Exit::Engine(0), actions);
-            }
+            Life::Watched | Life::None => self.exit(Exit::Engine(0), actions),
+            Life::Waiting { .. } | Life::Latched { .. } => self.exit(Exit::Engine(self.history.code), actions),
             Life::Running(_) if !drain.passed_on && (drain.until <= now || self.is_quiet(drain.notice)) => {
                 let signal = drain.signal;
                 if let Some(drain) = &mut self.drain {

@@ -26,12 +26,12 @@ pub(super) enum Life {
     Spawning,
     /// It runs.
     Running(Run),
-    /// It has ended with this code, and what is left of its group is being ended.
-    Clearing { code: u8, after: After },
+    /// It has ended, and what is left of its group is being ended.
+    Clearing { after: After },
     /// It ended by itself and is started again then.
     Waiting { at: Moment },
-    /// It ended too often: a wish may start it after that.
-    Latched { until: Moment },
+    /// It ended too often, and is left alone until then. `retry`: after that it is tried without a wish.
+    Latched { until: Moment, retry: bool },
 }
 
 /// One process.
@@ -44,13 +44,22 @@ pub(super) struct Run {
     /// When it is killed, once it was told to end.
     kill_at: Option<Moment>,
     killed: bool,
+    /// The last signal for it that came through us.
+    passed_on: Option<Signal>,
+}
+
+impl Run {
+    /// Whether this is the end that somebody's signal has brought: its own doing it is not.
+    fn was_ended(&self, code: u8) -> bool {
+        self.passed_on.is_some_and(|signal| i32::from(code) == 128 + signal as i32)
+    }
 }
 
 /// What follows when a process and its group are gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum After {
     Exit,
-    Latch { until: Moment },
+    Latch { until: Moment, retry: bool },
     Restart { at: Moment },
     Sleep,
 }
@@ -61,6 +70,10 @@ pub(super) struct History {
     started: bool,
     ends: u32,
     latches: u32,
+    /// Nothing is started before this.
+    until: Moment,
+    /// The exit code of the last end or start that failed.
+    pub(super) code: u8,
     /// How often one was started again.
     pub(super) restarts: u64,
     /// The last one ended by itself, and no other was ready since.
@@ -75,10 +88,12 @@ impl History {
         }
         self.ends = self.ends.saturating_add(1);
         if self.ends < LATCH_AFTER {
-            return After::Restart { at: now.plus(RESTART.wait_ms(self.ends)) };
+            self.until = now.plus(RESTART.wait_ms(self.ends));
+            return After::Restart { at: self.until };
         }
         self.latches = self.latches.saturating_add(1);
-        After::Latch { until: now.plus(LATCH.wait_ms(self.latches)) }
+        self.until = now.plus(LATCH.wait_ms(self.latches));
+        After::Latch { until: self.until, retry: true }
     }
 }
 
@@ -96,7 +111,7 @@ impl Life {
     pub(super) const fn due(&self) -> Option<Moment> {
         match self {
             Self::Running(Run { kill_at, killed: false, .. }) => *kill_at,
-            Self::Waiting { at } => Some(*at),
+            Self::Waiting { at: until } | Self::Latched { until, retry: true } => Some(*until),
             _ => None,
         }
     }
@@ -116,13 +131,23 @@ impl Machine {
         actions.push(Action::Spawn);
     }
 
+    /// Starts the process, or waits with that until it has been left alone for long enough.
+    pub(super) fn start_in_time(&mut self, now: Moment, actions: &mut Vec<Action>) {
+        let at = self.history.until;
+        if now < at {
+            self.life = Life::Waiting { at };
+        } else {
+            self.start(actions);
+        }
+    }
+
     pub(super) fn spawned(&mut self, now: Moment) {
         if self.life != Life::Spawning {
             return;
         }
         self.history.restarts += u64::from(self.history.crashed);
         self.history.started = true;
-        self.life = Life::Running(Run { since: now, well: None, kill_at: None, killed: false });
+        self.life = Life::Running(Run { since: now, well: None, kill_at: None, killed: false, passed_on: None });
         self.begin_life();
         self.used_at = now;
         self.look_at(now.plus(self.setup.preset.watch.eager_ms));
@@ -140,15 +165,17 @@ impl Machine {
         if !self.history.started {
             return self.exit(exit, actions);
         }
+        self.history.code = exit.code();
         let after = self.history.failed(false, now);
-        self.follow(after, exit.code(), actions);
+        self.follow(after, now, actions);
     }
 
     /// The leader has ended. What it leaves of its group may still hold memory and ports, so nothing is started yet.
     pub(super) fn ended(&mut self, code: u8, now: Moment, actions: &mut Vec<Action>) {
         let Life::Running(run) = self.life else { return };
         let by_itself = !self.life.is_stopping();
-        let after = if self.drain.is_some() || (by_itself && code == 0) {
+        self.history.code = code;
+        let after = if self.drain.is_some() || (by_itself && (code == 0 || run.was_ended(code))) {
             After::Exit
         } else if !by_itself || self.rest.is_down() {
             // What ends while it sleeps is not started again before somebody wants it.
@@ -156,7 +183,7 @@ impl Machine {
         } else {
             self.history.failed(run.well.is_some_and(|well| now.since(well) >= SETTLED_MS), now)
         };
-        self.life = Life::Clearing { code, after };
+        self.life = Life::Clearing { after };
         self.models.engine_ended(matches!(after, After::Restart { .. } | After::Latch { .. }), now);
         if after == After::Sleep {
             self.rest.phase = Phase::Ending;
@@ -167,17 +194,17 @@ impl Machine {
         actions.push(Action::Abort);
     }
 
-    pub(super) fn cleared(&mut self, actions: &mut Vec<Action>) {
-        if let Life::Clearing { code, after } = self.life {
-            self.follow(if self.drain.is_some() { After::Exit } else { after }, code, actions);
+    pub(super) fn cleared(&mut self, now: Moment, actions: &mut Vec<Action>) {
+        if let Life::Clearing { after } = self.life {
+            self.follow(if self.drain.is_some() { After::Exit } else { after }, now, actions);
         }
     }
 
-    fn follow(&mut self, after: After, code: u8, actions: &mut Vec<Action>) {
+    fn follow(&mut self, after: After, now: Moment, actions: &mut Vec<Action>) {
         match after {
-            After::Exit => self.exit(Exit::Engine(code), actions),
-            After::Latch { until } => {
-                self.life = Life::Latched { until };
+            After::Exit => self.exit(Exit::Engine(self.history.code), actions),
+            After::Latch { until, retry } => {
+                self.life = Life::Latched { until, retry };
                 self.models.drop_wanted();
             }
             After::Restart { at } => self.life = Life::Waiting { at },
@@ -186,7 +213,7 @@ impl Machine {
                 self.rest.phase = Phase::Asleep { ended: true };
                 if self.rest.wake_after {
                     self.rest.awake();
-                    self.start(actions);
+                    self.start_in_time(now, actions);
                 }
             }
         }
@@ -201,6 +228,14 @@ impl Machine {
         }
     }
 
+    /// Gives the process a signal that somebody sent for it.
+    pub(super) fn pass_on(&mut self, signal: Signal, actions: &mut Vec<Action>) {
+        if let Life::Running(run) = &mut self.life {
+            run.passed_on = Some(signal);
+            actions.push(Action::Signal(signal));
+        }
+    }
+
     /// What is due about the process.
     pub(super) fn live_on(&mut self, now: Moment, actions: &mut Vec<Action>) {
         match &mut self.life {
@@ -208,7 +243,11 @@ impl Machine {
                 *killed = true;
                 actions.push(Action::Signal(Signal::SIGKILL));
             }
-            Life::Waiting { at } if *at <= now => self.start(actions),
+            Life::Waiting { at: until } | Life::Latched { until, retry: true }
+                if *until <= now && self.drain.is_none() =>
+            {
+                self.start(actions);
+            }
             _ => {}
         }
     }

@@ -126,15 +126,24 @@ impl Machine {
 
     fn sleep_engine(&mut self, now: Moment) -> Reply {
         match self.life {
-            Life::None | Life::Latched { .. } | Life::Waiting { .. } => {
+            // It holds nothing, and why is still to be seen. It is not tried by itself any more.
+            Life::Latched { until, .. } => {
+                self.life = Life::Latched { until, retry: false };
+                return Reply::Done;
+            }
+            Life::Clearing { after: After::Latch { until, .. } } => {
+                self.life = Life::Clearing { after: After::Latch { until, retry: false } };
+                return Reply::Begun;
+            }
+            Life::None | Life::Waiting { .. } => {
                 self.life = Life::None;
                 self.rest.why = Why::Asked;
                 self.rest.phase = Phase::Asleep { ended: true };
                 return Reply::Done;
             }
-            Life::Clearing { after: After::Exit, .. } => return refused::draining(),
-            Life::Clearing { code, .. } => {
-                self.life = Life::Clearing { code, after: After::Sleep };
+            Life::Clearing { after: After::Exit } => return refused::draining(),
+            Life::Clearing { .. } => {
+                self.life = Life::Clearing { after: After::Sleep };
                 self.rest.why = Why::Asked;
                 self.rest.phase = Phase::Ending;
                 return Reply::Begun;

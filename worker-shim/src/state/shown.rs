@@ -86,11 +86,11 @@ impl Machine {
             (Life::Running(_), _) => self.of_health(self.coming()),
             (Life::Watched, _) if self.health.seen == Seen::Mute => Condition::of(self.coming()),
             (Life::Watched, _) => self.of_health(State::Absent),
-            (Life::None | Life::Clearing { after: After::Exit | After::Sleep, .. }, _) => Condition::of(State::Absent),
-            (Life::Latched { .. } | Life::Clearing { after: After::Latch { .. }, .. }, _) => {
+            (Life::None | Life::Clearing { after: After::Exit | After::Sleep }, _) => Condition::of(State::Absent),
+            (Life::Latched { .. } | Life::Clearing { after: After::Latch { .. } }, _) => {
                 because(State::Unhealthy, Why::LoadFailed)
             }
-            (Life::Spawning | Life::Waiting { .. } | Life::Clearing { after: After::Restart { .. }, .. }, _) => {
+            (Life::Spawning | Life::Waiting { .. } | Life::Clearing { after: After::Restart { .. } }, _) => {
                 self.on_its_way(self.coming())
             }
         }
@@ -134,7 +134,7 @@ impl Machine {
             (State::Starting | State::Loading, life) => match (life, &self.rest.phase) {
                 (_, Phase::Waking { since, .. }) => self.wake_times.left(*since, now),
                 (Life::Running(run), _) if !self.health.was_well => self.cold_times.left(run.since, now),
-                (Life::Waiting { at } | Life::Clearing { after: After::Restart { at }, .. }, _) => {
+                (Life::Waiting { at } | Life::Clearing { after: After::Restart { at } }, _) => {
                     self.cold_times.estimate().map(|estimate| estimate.saturating_add(at.since(now)))
                 }
                 (Life::Spawning, _) => self.cold_times.estimate(),

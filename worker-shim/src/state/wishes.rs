@@ -48,10 +48,10 @@ impl Machine {
             }
         }
         match self.life {
-            Life::Latched { until } if now < until => refused::load_failed(until.since(now)),
-            Life::None | Life::Latched { .. } => self.later(model, |machine| machine.start(actions)),
-            Life::Clearing { after: After::Exit, .. } => refused::draining(),
-            Life::Clearing { after: After::Latch { until }, .. } => refused::load_failed(until.since(now)),
+            Life::Latched { until, .. } if now < until => refused::load_failed(until.since(now)),
+            Life::None | Life::Latched { .. } => self.later(model, |machine| machine.start_in_time(now, actions)),
+            Life::Clearing { after: After::Exit } => refused::draining(),
+            Life::Clearing { after: After::Latch { until, .. } } => refused::load_failed(until.since(now)),
             Life::Clearing { .. } | Life::Spawning | Life::Waiting { .. } => self.later(model, |_| ()),
             Life::Running(_) | Life::Watched => self.load_up(model, now, actions),
         }

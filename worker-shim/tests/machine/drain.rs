@@ -81,6 +81,21 @@ fn other_signals_are_the_engines() {
 }
 
 #[test]
+fn an_end_by_a_signal_that_was_passed_on_ends_the_shim() {
+    let usr1 = || On(Event::Signal(Signal::SIGUSR1));
+    let ended = |code| {
+        let mut rig = Rig::up(setup(&PLAIN), status(200));
+        rig.walk(&[(usr1(), "ready", "SIGUSR1"), (After(1_000), "ready", "")]);
+        rig.on(Event::Ended(code));
+        rig.on(Event::Cleared);
+        rig.done()
+    };
+    assert_eq!(ended(128 + Signal::SIGUSR1 as u8), format!("exit {}", 128 + Signal::SIGUSR1 as u8));
+    // Another end is a crash.
+    assert_eq!((ended(139), ended(1)), (String::new(), String::new()));
+}
+
+#[test]
 fn where_nothing_runs_nothing_is_waited_for() {
     let crashed = || {
         let mut rig = Rig::up(setup(&PLAIN), status(200));
@@ -89,7 +104,7 @@ fn where_nothing_runs_nothing_is_waited_for() {
     };
     // What is left of its group is seen off first.
     crashed().walk(&[(TERM, "draining", ""), (On(Event::Cleared), "draining", "exit 139")]);
-    crashed().walk(&[(On(Event::Cleared), "loading crashed in 6200", ""), (TERM, "draining", "exit 0")]);
+    crashed().walk(&[(On(Event::Cleared), "loading crashed in 6200", ""), (TERM, "draining", "exit 139")]);
     let watched = Setup { owned: false, ..setup(&QUEUED) };
     Rig::up(watched, queue(3, 3)).walk(&[(TERM, "draining", "exit 0")]);
     // It is on its way to sleep already.

@@ -3,6 +3,7 @@
 use crate::engines::{FIRST, PLAIN, SLEEPER};
 use crate::rig::{Rig, Step, load, queue, reach, setup, sleep, status};
 use Step::{After, Called, On, See};
+use nix::sys::signal::Signal;
 use spillway_filters::feed::Identity;
 use spillway_shim::probe::Reach;
 use spillway_shim::state::{Event, Outcome, SpawnFault};
@@ -92,7 +93,7 @@ fn a_stranger_where_the_engine_is_to_listen_again_is_a_failed_start() {
 }
 
 #[test]
-fn five_ends_in_a_row_latch_and_a_wish_after_the_pause_is_the_only_way_out() {
+fn five_ends_in_a_row_latch_and_it_is_tried_once_after_each_pause() {
     let mut rig = Rig::new(setup(&PLAIN));
     rig.walk(&[(BEGUN, "loading", "spawn"), (On(Event::Spawned), "loading", "")]);
     for wait in [1_000, 2_000, 4_000, 8_000] {
@@ -113,13 +114,64 @@ fn five_ends_in_a_row_latch_and_a_wish_after_the_pause_is_the_only_way_out() {
             (On(Event::Cleared), "unhealthy load_failed", ""),
             (After(pause - 1), "unhealthy load_failed", ""),
             (load("m"), "unhealthy load_failed", &refused(1)),
-            (After(100_000), "unhealthy load_failed", ""),
-            (load(""), "loading crashed", "spawn, begun"),
+            (After(1), "loading crashed", "spawn"),
             (load(""), "loading crashed", "begun"),
             (On(Event::Spawned), "loading crashed", ""),
         ]);
     }
     assert_eq!(rig.machine.snapshot(rig.now).restarts, 10);
+}
+
+/// As latched as an engine can be: its last process has just ended, and its group is gone.
+fn latched() -> Rig {
+    let mut rig = Rig::new(setup(&PLAIN));
+    rig.step(BEGUN);
+    for _ in 0..5 {
+        for step in [On(Event::Spawned), On(Event::Ended(7)), On(Event::Cleared), After(10_000)] {
+            rig.step(step);
+        }
+    }
+    rig.done();
+    rig
+}
+
+#[test]
+fn a_sleep_steps_over_no_pause_and_hides_no_failure() {
+    latched().walk(&[
+        (sleep(""), "unhealthy load_failed", "done"),
+        (load(""), "unhealthy load_failed", "503 LOAD_FAILED 50"),
+        // Nobody wants it: it is not tried by itself.
+        (After(100_000), "unhealthy load_failed", ""),
+        (load(""), "loading crashed", "spawn, begun"),
+        (On(Event::Spawned), "loading crashed", ""),
+        (On(Event::Ended(7)), "unhealthy load_failed", ""),
+        (sleep(""), "unhealthy load_failed", "begun"),
+        (On(Event::Cleared), "unhealthy load_failed", ""),
+        (After(500_000), "unhealthy load_failed", ""),
+    ]);
+    Rig::up(setup(&PLAIN), status(200)).walk(&[
+        (On(Event::Ended(1)), "loading crashed in 6200", ""),
+        (sleep(""), "asleep asked in 5200", "begun"),
+        (load(""), "asleep asked in 5200", "begun"),
+        (On(Event::Cleared), "loading crashed in 6200", ""),
+        (sleep(""), "asleep asked in 5200", "done"),
+        (After(400), "asleep asked in 5200", ""),
+        (load(""), "loading crashed in 5800", "begun"),
+        (After(600), "loading crashed in 5200", "spawn"),
+    ]);
+}
+
+#[test]
+fn where_nothing_runs_after_a_failure_the_shim_ends_with_its_code() {
+    latched().walk(&[(On(Event::Signal(Signal::SIGTERM)), "draining", "exit 7")]);
+    let mut rig = Rig::up(setup(&PLAIN), status(200));
+    rig.walk(&[
+        (On(Event::Ended(1)), "loading crashed in 6200", ""),
+        (On(Event::Cleared), "loading crashed in 6200", ""),
+        (After(1_000), "loading crashed in 5200", "spawn"),
+        (On(Event::NotSpawned(SpawnFault::NotFound)), "loading crashed in 7200", ""),
+        (On(Event::Signal(Signal::SIGTERM)), "draining", "exit 127"),
+    ]);
 }
 
 #[test]
@@ -172,7 +224,7 @@ fn a_watched_engine_is_absent_until_somebody_starts_it_and_after_it_ended() {
         (sleep(""), "ready", "501 NO_SLEEP"),
         (REFUSED, "absent", ""),
         (See(status(500)), "loading", ""),
-        (On(Event::Signal(nix::sys::signal::Signal::SIGHUP)), "loading", ""),
+        (On(Event::Signal(Signal::SIGHUP)), "loading", ""),
     ]);
     assert!(rig.machine.is_informed());
 }
