@@ -144,15 +144,34 @@ fn a_second_signal_waits_for_nobody() {
 
 #[test]
 fn other_signals_go_to_the_engine_and_do_nothing_to_the_shim() {
-    let script = "trap 'exit 0' HUP; trap '' USR1; echo up; sleep 1000 & wait";
+    let script = "trap 'exit 0' USR2; trap '' USR1; echo up; sleep 1000 & wait";
     let shim = Shim::around(&[], &["--", "sh", "-c", script]);
     let mut follower = shim.follow("a");
     follower.next().expect("it runs");
     shim.until_log("up");
     shim.signal(Signal::SIGUSR1);
-    shim.signal(Signal::SIGHUP);
+    shim.signal(Signal::SIGUSR2);
     // What the shell leaves behind goes too, or this would wait for it.
     assert_eq!(shim.ended().0, Some(0));
+}
+
+#[test]
+fn an_engine_that_dies_of_a_signal_for_it_ends_the_shim() {
+    let shim = Shim::around(&[], &["--", "sh", "-c", "echo up; exec sleep 1000"]);
+    shim.until_log("up");
+    shim.signal(Signal::SIGUSR1);
+    assert_eq!(shim.ended().0, Some(128 + Signal::SIGUSR1 as i32));
+}
+
+#[test]
+fn under_nohup_hangups_stay_ignored() {
+    let shim = Shim::without_hangups(&["--", "sh", "-c", "echo up; exec sleep 1000"]);
+    shim.until_log("up");
+    let ignored = u64::from_str_radix(&shim.status("SigIgn"), 16).expect("a mask");
+    assert_eq!(ignored & 1, 1, "{ignored:x}");
+    shim.signal(Signal::SIGHUP);
+    shim.signal(Signal::SIGTERM);
+    assert_eq!(shim.ended().0, Some(128 + Signal::SIGTERM as i32));
 }
 
 #[test]

@@ -42,6 +42,20 @@ impl Shim {
         Self::of(Command::new(SHIM), Stdio::piped(), folder, flags, command)
     }
 
+    /// What a line of the shim's status in `/proc` says.
+    pub(crate) fn status(&self, field: &str) -> String {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).expect("it lives");
+        let line = status.lines().find_map(|line| line.strip_prefix(field)).expect("there is such a line");
+        line.trim_start_matches(':').trim().to_owned()
+    }
+
+    /// As [`Shim::around`], by somebody who ignores SIGHUP.
+    pub(crate) fn without_hangups(command: &[&str]) -> Self {
+        let mut deaf = Command::new("sh");
+        deaf.args(["-c", "trap '' HUP; exec \"$@\"", "sh", SHIM]);
+        Self::of(deaf, Stdio::piped(), TempDir::new().expect("a folder"), &[], command)
+    }
+
     /// Around the scripted engine; its log goes there, and is nobody's to read here.
     pub(crate) fn logging_to(stderr: OwnedFd) -> Self {
         let command = ["--", &this(), "an_engine", "--exact", "--nocapture"];
