@@ -4,7 +4,7 @@
 //! for; only then does anything happen to the engine. What does not come to rest in time is left alone.
 
 use nix::sys::signal::Signal;
-use spillway_filters::feed::{Moment, Why, Wish};
+use spillway_filters::feed::{Moment, State, Why, Wish};
 use spillway_filters::presets::Sleep;
 
 use super::event::{Action, Outcome};
@@ -85,7 +85,8 @@ impl Machine {
         if self.drain.is_some() {
             return refused::draining();
         }
-        let is_same = self.rest.model == wish.model;
+        let model = wish.model.as_deref().filter(|_| self.serves_several());
+        let is_same = self.rest.model.as_deref() == model;
         match &mut self.rest.phase {
             Phase::Waiting { until, .. } if is_same && self.rest.why == Why::Idle => {
                 (*until, self.rest.why) = (now.plus(self.setup.drain_ms), Why::Asked);
@@ -101,9 +102,9 @@ impl Machine {
                 return refused::busy();
             }
         }
-        match &wish.model {
-            Some(model) if self.serves_several() => self.sleep_model(model, now),
-            _ => self.sleep_engine(now),
+        match model {
+            Some(model) => self.sleep_model(model, now),
+            None => self.sleep_engine(now),
         }
     }
 
@@ -116,6 +117,9 @@ impl Machine {
         }
         if !self.health.is_well() {
             return refused::unhealthy();
+        }
+        if matches!(self.models.state(model), Some(State::Loading | State::Starting)) {
+            return refused::busy();
         }
         if self.models.are_listed() && !self.models.loaded().iter().any(|loaded| loaded == model) {
             return Reply::Done;
@@ -137,6 +141,7 @@ impl Machine {
             }
             Life::None | Life::Waiting { .. } => {
                 self.life = Life::None;
+                self.models.drop_wanted();
                 self.rest.why = Why::Asked;
                 self.rest.phase = Phase::Asleep { ended: true };
                 return Reply::Done;
@@ -144,6 +149,7 @@ impl Machine {
             Life::Clearing { after: After::Exit } => return refused::draining(),
             Life::Clearing { .. } => {
                 self.life = Life::Clearing { after: After::Sleep };
+                self.models.drop_wanted();
                 self.rest.why = Why::Asked;
                 self.rest.phase = Phase::Ending;
                 return Reply::Begun;
@@ -153,8 +159,12 @@ impl Machine {
             Life::Watched if !self.health.is_well() => return refused::unhealthy(),
             Life::Watched | Life::Spawning | Life::Running(_) => {}
         }
+        // What is being loaded would come up in the engine's sleep.
+        if self.models.are_loading() {
+            return refused::busy();
+        }
         let per_model = self.sleep_call().is_some_and(|sleep| sleep.per_model);
-        if per_model && self.models.are_listed() && self.models.loaded().is_empty() && !self.models.are_loading() {
+        if per_model && self.models.are_listed() && self.models.loaded().is_empty() {
             return Reply::Done;
         }
         self.announce(Why::Asked, None, now);

@@ -308,6 +308,27 @@ fn one_model_sleeps_where_the_engine_can_do_that() {
 }
 
 #[test]
+fn nothing_is_put_to_sleep_while_it_loads() {
+    let mut rig = Rig::up(setup(&SEVERAL), listing(&[("n", State::Ready), ("own", State::Loading)]));
+    rig.walk(&[
+        (load("m"), "ready", "/load m, begun"),
+        (sleep("m"), "ready", "503 BUSY 1"),
+        (sleep("own"), "ready", "503 BUSY 1"),
+        (sleep(""), "ready", "503 BUSY 1"),
+        (sleep("n"), "ready", "begun, /unload n"),
+    ]);
+}
+
+#[test]
+fn where_there_is_one_model_its_name_says_nothing() {
+    Rig::up(setup(&PLAIN), status(200)).walk(&[
+        (sleep("m"), "asleep asked in 5200", "begun, SIGTERM"),
+        (sleep("m"), "asleep asked in 5200", "begun"),
+        (sleep(""), "asleep asked in 5200", "begun"),
+    ]);
+}
+
+#[test]
 fn what_does_not_run_sleeps_by_not_being_started() {
     let mut rig = Rig::up(setup(&PLAIN), status(200));
     rig.walk(&[
