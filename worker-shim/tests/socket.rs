@@ -189,10 +189,16 @@ async fn activity_reaches_the_loop() {
 async fn what_cannot_be_understood_is_refused_with_what_to_do_instead() {
     let stage = Stage::new();
     let large = "x".repeat(64 * 1024 + 1);
+    let long = format!(r#"{{"model":"{}"}}"#, "m".repeat(513));
     for (path, body, status, code) in [
         ("/load", "{", 400, "BAD_BODY"),
         ("/load", r#"{"model":7}"#, 400, "BAD_BODY"),
         ("/sleep", "[]x", 400, "BAD_BODY"),
+        ("/load", "[]", 400, "BAD_BODY"),
+        ("/sleep", r#" ["m"]"#, 400, "BAD_BODY"),
+        ("/load", r#"{"model":""}"#, 400, "BAD_NAME"),
+        ("/sleep", &long, 400, "BAD_NAME"),
+        ("/activity", r#"["a",1,0,0]"#, 400, "BAD_BODY"),
         ("/activity", "", 400, "BAD_BODY"),
         ("/activity", r#"{"as":"a"}"#, 400, "BAD_BODY"),
         ("/load", &large, 413, "BODY_TOO_LARGE"),
@@ -216,6 +222,7 @@ async fn a_page_in_a_browser_loads_and_reads_nothing() {
     let mut stage = Stage::at(Socket::bind(&address, 0o600).expect("it binds"), 16);
     for (request, wanted) in [
         ("POST /load HTTP/1.1\r\nHost: 127.0.0.1:9903\r\nOrigin: https://a.example\r\nContent-Length: 0", 403),
+        ("GET /log HTTP/1.1\r\nHost: 127.0.0.1:9903\r\nSec-Fetch-Site: cross-site", 403),
         ("GET /log HTTP/1.1\r\nHost: a.example:9903", 403),
         ("GET /log HTTP/1.1\r\nHost: 10.0.0.1", 403),
         ("GET /log HTTP/1.1\r\nAccept: */*", 403),

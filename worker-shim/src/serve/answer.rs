@@ -17,11 +17,17 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot, watch};
 
+/// What browsers say of the page that asks; no script can leave it out.
+const SEC_FETCH_SITE: &str = "sec-fetch-site";
+
 /// Largest request body, in bytes.
 const MOST_BODY_BYTES: usize = 64 * 1024;
 
 /// Longest name of a subscriber, in characters.
 const LONGEST_NAME: usize = 64;
+
+/// Longest name of a model, in bytes.
+const LONGEST_MODEL: usize = 512;
 
 /// A whole answer, or a stream.
 pub(super) type Body = Either<Full<Bytes>, Feed>;
@@ -102,11 +108,13 @@ impl Door {
         asked: impl FnOnce(Wish, oneshot::Sender<Reply>) -> Asked,
     ) -> Result<Response<Body>, Problem> {
         let body = body(request).await?;
-        let wish = if body.is_empty() {
-            Wish::default()
-        } else {
-            serde_json::from_slice(&body).map_err(|_| Problem::wish())?
+        let wish: Wish = match &*body {
+            [] => Wish::default(),
+            body => from_object(body, serde_json::from_slice).ok_or_else(Problem::wish)?,
         };
+        if wish.model.as_ref().is_some_and(|model| !(1..=LONGEST_MODEL).contains(&model.len())) {
+            return Err(Problem::model());
+        }
         let (reply, answer) = oneshot::channel();
         self.asked.send(asked(wish, reply)).await.map_err(|_| Problem::ending())?;
         match answer.await.map_err(|_| Problem::ending())? {
@@ -117,7 +125,8 @@ impl Door {
     }
 
     async fn activity(&self, request: Request<Incoming>) -> Result<Response<Body>, Problem> {
-        let activity: Activity = serde_json::from_slice(&body(request).await?).map_err(|_| Problem::activity())?;
+        let body = body(request).await?;
+        let activity: Activity = from_object(&body, serde_json::from_slice).ok_or_else(Problem::activity)?;
         if !is_name(&activity.r#as) {
             return Err(Problem::name());
         }
@@ -137,15 +146,20 @@ async fn body(request: Request<Incoming>) -> Result<Bytes, Problem> {
     }
 }
 
+/// What a JSON object says, as `read` reads it. Left to itself, that takes an array of the fields for one too.
+fn from_object<'a, T>(body: &'a [u8], read: impl FnOnce(&'a [u8]) -> serde_json::Result<T>) -> Option<T> {
+    body.trim_ascii_start().starts_with(b"{").then(|| read(body).ok()).flatten()
+}
+
 /// Whether a page that somebody visits on this machine asks: it is neither to load models nor to read what the engine wrote. Browsers send an
-/// origin, except for what looks like the page's own; then the page's name is the host, whatever address is behind it.
+/// origin or say how the page is related to us, or both; one that does neither names the page's host, whatever address is behind it.
 fn is_of_a_page(headers: &HeaderMap) -> bool {
     let host = headers.get(HOST).and_then(|host| host.to_str().ok()?.parse::<Authority>().ok());
     let is_this_machine = host.is_some_and(|authority| {
         let host = authority.host().trim_start_matches('[').trim_end_matches(']');
         host.eq_ignore_ascii_case("localhost") || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
     });
-    headers.contains_key(ORIGIN) || !is_this_machine
+    headers.contains_key(ORIGIN) || headers.contains_key(SEC_FETCH_SITE) || !is_this_machine
 }
 
 fn is_name(text: &str) -> bool {

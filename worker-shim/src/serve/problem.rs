@@ -53,6 +53,14 @@ impl Problem {
         )
     }
 
+    pub(super) const fn model() -> Self {
+        Self::new(
+            StatusCode::BAD_REQUEST,
+            "BAD_NAME",
+            "`model` must be 1 to 512 bytes; leave it out for the engine as a whole",
+        )
+    }
+
     pub(super) const fn wish() -> Self {
         Self::new(StatusCode::BAD_REQUEST, "BAD_BODY", r#"the body must be empty or JSON such as {"model":"org/name"}"#)
     }
