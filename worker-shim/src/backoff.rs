@@ -27,6 +27,8 @@ const LOAD: Backoff = Backoff { first_ms: 2_000, most_ms: 64_000 };
 /// So many failed loads in a row, and it is left alone for [`LATCH_MS`]: loads that fail again and again leak memory (engines section 3).
 const LATCH_AFTER: u32 = 6;
 const LATCH_MS: u64 = 600_000;
+/// So long after its pause a failure says nothing of the next load any more.
+const FORGET_MS: u64 = 600_000;
 
 /// How often in a row a load has failed, and until when none is tried.
 #[derive(Clone, Copy, Debug, Default)]
@@ -41,6 +43,11 @@ impl Faults {
         self.failures = self.failures.saturating_add(1);
         let pause = if self.failures >= LATCH_AFTER { LATCH_MS } else { LOAD.wait_ms(self.failures) };
         self.until = now.plus(pause);
+    }
+
+    /// From when on it is as if it had not failed.
+    pub(crate) fn forgotten_at(&self) -> Moment {
+        self.until.plus(FORGET_MS)
     }
 
     /// Whether it has failed since it last went well.

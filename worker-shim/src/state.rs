@@ -145,6 +145,7 @@ impl Machine {
         }
         self.take(event, now, &mut actions);
         self.subscribers.expire(now);
+        self.models.forget(now);
         self.doze(now);
         // What is about to happen is told before it does: who waits for everybody to know waits for this.
         self.renew();
@@ -186,7 +187,8 @@ impl Machine {
             _ => None,
         };
         let drain = self.drain.as_ref().filter(|drain| !drain.passed_on).map(|drain| drain.until);
-        let dues = [self.life.due(), self.look_due(), self.idle_at(), self.subscribers.due(), rest, drain];
+        let dues =
+            [self.life.due(), self.look_due(), self.idle_at(), self.subscribers.due(), self.models.due(), rest, drain];
         dues.into_iter().flatten().min()
     }
 

@@ -13,6 +13,10 @@ use crate::load_times::LoadTimes;
 
 /// So many loads are under way or wished for at once; more is no use of an engine that anybody has.
 const MOST_LOADS: usize = 64;
+/// How many failures are remembered: names that do not exist are failures too, and anybody may send them.
+const MOST_FAULTS: usize = 256;
+/// How many models' load times are remembered: more than engines list, and a few megabytes at worst.
+const MOST_TIMES: usize = 10_000;
 /// For so many looks after a call was answered the list may still say what was before it.
 const LATE_LOOKS: u32 = 5;
 
@@ -32,8 +36,8 @@ pub(super) struct Models {
     aliases: BTreeSet<String>,
     /// Put to sleep by us, and why, with the looks for which the list may still say that they are loaded.
     naps: BTreeMap<String, (Why, u32)>,
-    faults: Bounded<Faults>,
-    times: Bounded<LoadTimes>,
+    faults: Bounded<Faults, MOST_FAULTS>,
+    times: Bounded<LoadTimes, MOST_TIMES>,
     /// Looks in a row that brought no list.
     missed: u32,
     /// Something changed since [`Models::conditions`] was asked for.
@@ -161,6 +165,16 @@ impl Models {
     /// Milliseconds for which no load of this model is tried.
     pub(super) fn pause_ms(&self, name: &str, now: Moment) -> Option<u64> {
         self.faults.get(name)?.pause_ms(now)
+    }
+
+    /// Forgets failures that are old.
+    pub(super) fn forget(&mut self, now: Moment) {
+        self.changed |= self.faults.retain(|faults| now < faults.forgotten_at());
+    }
+
+    /// When the first failure is to be forgotten.
+    pub(super) fn due(&self) -> Option<Moment> {
+        self.faults.iter().map(|(_, faults)| faults.forgotten_at()).min()
     }
 
     /// Our call for a load is out.

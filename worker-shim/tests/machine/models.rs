@@ -3,7 +3,7 @@
 use crate::engines::{BY_REFUSAL, PLAIN, ROUTER, SEVERAL, SLEEPER};
 use crate::rig::{Rig, Step, listing, load, queue, reach, setup, status};
 use Step::{After, Called, On, See};
-use spillway_filters::feed::State;
+use spillway_filters::feed::{MAX_SNAPSHOT_BYTES, State};
 use spillway_filters::presets::{Already, Call, Method, Origin};
 use spillway_shim::probe::{Reach, Sighting};
 use spillway_shim::state::{Event, Outcome};
@@ -161,6 +161,42 @@ fn loads_that_fail_are_left_alone_longer_and_longer() {
             (load("m"), "unhealthy load_failed", "503 LOAD_FAILED 2"),
         ],
     );
+}
+
+#[test]
+fn a_failure_is_forgotten_ten_minutes_after_its_pause() {
+    let mut rig = Rig::up(setup(&SEVERAL), listing(&[]));
+    rig.walk_model(
+        "mistyped",
+        &[
+            (load("mistyped"), "loading", "/load mistyped, begun"),
+            (Called(Outcome::Missing), "unhealthy load_failed", ""),
+            (After(2_000), "unhealthy load_failed", ""),
+            (After(599_999), "unhealthy load_failed", ""),
+            (After(1), "-", ""),
+            (load("mistyped"), "loading", "/load mistyped, begun"),
+            (FAILED, "unhealthy load_failed", ""),
+            (load("mistyped"), "unhealthy load_failed", "503 LOAD_FAILED 2"),
+        ],
+    );
+}
+
+#[test]
+fn what_is_told_has_a_bound() {
+    let names: Vec<String> =
+        (0..10_000).map(|number| format!("organisation/an-ordinary-name-7b-instruct-q4-{number:05}")).collect();
+    let models: Vec<(&str, State)> = names.iter().map(|name| (name.as_str(), State::Unhealthy)).collect();
+    let mut rig = Rig::up(setup(&SEVERAL), listing(&[]));
+    // Names that nobody lists, as long as they can be.
+    for number in 0..300 {
+        rig.step(load(&format!("{number:0512}")));
+        rig.step(FAILED);
+    }
+    rig.see(listing(&models));
+    let snapshot = rig.machine.snapshot(rig.now);
+    assert_eq!(snapshot.models.len(), names.len() + 256);
+    let bytes = serde_json::to_vec(&snapshot).expect("it renders").len();
+    assert!(bytes < MAX_SNAPSHOT_BYTES / 2, "{bytes}");
 }
 
 #[test]
