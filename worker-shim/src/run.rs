@@ -5,12 +5,14 @@
 
 mod engine;
 mod errands;
+mod progress;
 mod signals;
 mod unheard;
 mod words;
 
 use engine::Engine;
 use errands::Errands;
+use progress::Progress;
 use signals::Signals;
 use spillway_filters::feed::{Moment, Snapshot};
 use std::future::pending;
@@ -57,7 +59,7 @@ struct Shim {
     signals: Signals,
     unheard: Unheard,
     output: Arc<Output>,
-    progress: watch::Receiver<u64>,
+    progress: Progress,
     asked: mpsc::Receiver<Asked>,
     state: watch::Sender<Arc<Snapshot>>,
     /// Streams that are open under a name.
@@ -84,7 +86,7 @@ impl Shim {
             errands: Errands::new(config.clone()),
             state: watch::Sender::new(Arc::new(machine.snapshot(Moment::default()))),
             unheard: Unheard::default(),
-            progress: output.changed(),
+            progress: Progress::of(output.clone()),
             started: Instant::now(),
             readers: 0,
             door: Door::Shut(socket, sender),
@@ -117,7 +119,7 @@ impl Shim {
             event = self.engine.next(self.machine.is_ending()) => (event, None),
             event = self.errands.next() => (event, None),
             Some(asked) = self.asked.recv() => self.event(asked),
-            Ok(()) = self.progress.changed() => (Event::Progress(self.output.progress()), None),
+            progress = self.progress.next() => (Event::Progress(progress), None),
             () = at(due) => (Event::Tick, None),
             () = at(self.unheard.due()) => {
                 self.unheard.say(&self.config.engine);

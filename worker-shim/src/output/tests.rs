@@ -64,8 +64,8 @@ fn what_is_shown_does_nothing_to_a_terminal() {
 fn progress_is_the_last_line_that_tells_of_it() {
     let output = written(&["Loading", "shards"], &[b"  Loading 1\n", b"other\n"]);
     assert_eq!(output.progress().as_deref(), Some("Loading 1"));
-    output.keep(Stream::Stderr, b"\x1b[32mLoad\x1b[0ming 2 | 40%\rdone\n");
-    assert_eq!(output.progress().as_deref(), Some("Loading 2 | 40%"));
+    output.keep(Stream::Stderr, b"\x1b[32mINFO\x1b[0m Loading 2 | \x1b[1m40%\x1b[0m\rdone\n");
+    assert_eq!(output.progress().as_deref(), Some("INFO Loading 2 | 40%"));
     output.keep(Stream::Stderr, b"\rshards: 50%");
     assert_eq!(output.progress().as_deref(), Some("shards: 50%"), "nothing ends the line of a bar");
     output.keep(Stream::Stderr, format!("\r{}", "shards ä".repeat(100)).as_bytes());
