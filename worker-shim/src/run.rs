@@ -27,7 +27,7 @@ use unheard::Unheard;
 use crate::asked::{Asked, Reply};
 use crate::config::Config;
 use crate::output::Output;
-use crate::serve::Socket;
+use crate::serve::{Socket, Told};
 use crate::state::{Action, Event, Exit, Machine, Setup, SpawnFault};
 
 /// The exit code when the shim cannot begin: another one listens on its socket, or that cannot be made.
@@ -61,7 +61,7 @@ struct Shim {
     output: Arc<Output>,
     progress: Progress,
     asked: mpsc::Receiver<Asked>,
-    state: watch::Sender<Arc<Snapshot>>,
+    state: watch::Sender<Arc<Told>>,
     /// Streams that are open under a name.
     readers: usize,
     door: Door,
@@ -84,7 +84,7 @@ impl Shim {
         Ok(Self {
             engine: Engine::new(&config, output.clone())?,
             errands: Errands::new(config.clone()),
-            state: watch::Sender::new(Arc::new(machine.snapshot(Moment::default()))),
+            state: watch::Sender::new(Arc::new(Told::new(machine.snapshot(Moment::default())))),
             unheard: Unheard::default(),
             progress: Progress::of(output.clone()),
             started: Instant::now(),
@@ -173,17 +173,17 @@ impl Shim {
         self.engine.start(&self.config.command)
     }
 
-    /// Publishes what has changed. A time that runs is kept right for those who ask; that it runs is no news.
+    /// Publishes what has changed. Another estimate is kept for those who ask, and is no news.
     fn tell(&mut self) {
-        let seq = self.state.borrow().seq;
+        let seq = self.state.borrow().snapshot().seq;
         if self.machine.seq() != seq {
             let snapshot = self.machine.snapshot(self.now());
-            words::note(&self.state.borrow().engine, &snapshot.engine);
-            self.state.send_replace(Arc::new(snapshot));
-        } else if counts_down(&self.state.borrow()) {
-            let snapshot = Arc::new(self.machine.snapshot(self.now()));
+            words::note(&self.state.borrow().snapshot().engine, &snapshot.engine);
+            self.state.send_replace(Arc::new(Told::new(snapshot)));
+        } else if has_times(self.state.borrow().snapshot()) {
+            let told = Arc::new(Told::new(self.machine.snapshot(self.now())));
             self.state.send_if_modified(|state| {
-                *state = snapshot;
+                *state = told;
                 false
             });
         }
@@ -250,6 +250,6 @@ async fn at(due: Option<Instant>) {
     }
 }
 
-fn counts_down(snapshot: &Snapshot) -> bool {
+fn has_times(snapshot: &Snapshot) -> bool {
     snapshot.engine.ready_in_ms.is_some() || snapshot.models.values().any(|model| model.ready_in_ms.is_some())
 }

@@ -6,6 +6,7 @@ mod answer;
 mod listener;
 mod problem;
 mod stream;
+mod told;
 
 use crate::asked::Asked;
 use crate::config::Address;
@@ -16,17 +17,21 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 pub(crate) use listener::loopback;
 use listener::{Listener, Stream};
-use spillway_filters::feed::{STALE_MS, Snapshot};
+use spillway_filters::feed::STALE_MS;
 use std::convert::Infallible;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::task::JoinSet;
 use tokio_io_timeout::TimeoutStream;
+pub use told::Told;
 
 /// Connections at a time. More wait to be accepted.
 const MOST_CONNECTIONS: usize = 64;
+
+/// Streams at a time: they last, and the rest of the connections is for calls that are short.
+const MOST_STREAMS: usize = 48;
 
 /// How long a request may take to arrive, and how long a connection may idle.
 const REQUEST_LIMIT: Duration = Duration::from_secs(5);
@@ -65,8 +70,9 @@ impl Socket {
     ///
     /// `state` is what is told, `output` is where the engine's last lines are, and `asked` is where wishes go. Once nobody takes them there,
     /// every answer is 503.
-    pub async fn serve(self, state: watch::Receiver<Arc<Snapshot>>, output: Arc<Output>, asked: mpsc::Sender<Asked>) {
-        let door = Arc::new(Door { state, output, asked, is_open_to_pages: self.listener.is_open_to_pages() });
+    pub async fn serve(self, state: watch::Receiver<Arc<Told>>, output: Arc<Output>, asked: mpsc::Sender<Asked>) {
+        let (streams, is_open_to_pages) = (Arc::new(Semaphore::new(MOST_STREAMS)), self.listener.is_open_to_pages());
+        let door = Arc::new(Door { state, output, asked, streams, is_open_to_pages });
         let mut connections = JoinSet::new();
         loop {
             tokio::select! {

@@ -3,17 +3,18 @@
 #[path = "socket/stage.rs"]
 mod stage;
 
-use spillway_filters::feed::{Activity, MAX_SNAPSHOT_BYTES, State, Wish};
+use spillway_filters::feed::{Activity, Condition, MAX_SNAPSHOT_BYTES, State, Wish};
 use spillway_shim::asked::{Asked, Refused, Reply};
 use spillway_shim::config::Address;
 use spillway_shim::process::Process;
-use spillway_shim::serve::Socket;
+use spillway_shim::serve::{Socket, Told};
 use stage::{Stage, post, snapshot, soon};
 use std::ffi::OsString;
 use std::fs;
 use std::io::ErrorKind;
 use std::os::unix::fs::PermissionsExt as _;
 use std::sync::Arc;
+use std::time::Duration;
 
 #[tokio::test]
 async fn the_state_is_the_newest_snapshot() {
@@ -26,6 +27,25 @@ async fn the_state_is_the_newest_snapshot() {
     );
     stage.publish(2, State::Loading);
     assert_eq!(stage.get("/state").await.snapshot(), snapshot(2, State::Loading));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_on_its_way_has_come_nearer_when_somebody_asks_later() {
+    let stage = Stage::new();
+    let in_ms = |state, ready_in_ms| Condition { ready_in_ms: Some(ready_in_ms), ..Condition::of(state) };
+    let mut told = snapshot(2, State::Loading);
+    told.engine = in_ms(State::Loading, 10_000);
+    told.models.insert("on its way".into(), in_ms(State::Starting, 1_000));
+    told.models.insert("asleep".into(), in_ms(State::Asleep, 1_000));
+    stage.tell(told);
+    tokio::time::advance(Duration::from_secs(4)).await;
+    let mut caller = stage.open().await;
+    caller.subscribe("/state/stream").await;
+    for seen in [stage.get("/state").await.snapshot(), caller.event().await] {
+        let left = |condition: &Condition| condition.ready_in_ms.expect("a time");
+        assert!(left(&seen.engine) <= 6_000 && left(&seen.engine) > 0, "{seen:?}");
+        assert_eq!((left(&seen.models["on its way"]), left(&seen.models["asleep"])), (0, 1_000));
+    }
 }
 
 #[tokio::test]
@@ -113,7 +133,7 @@ async fn a_slow_reader_is_given_the_newest_and_holds_nobody() {
     for seq in 2..=40 {
         let mut large = snapshot(seq, State::Loading);
         large.engine.progress = Some(progress.clone());
-        stage.state.send(Arc::new(large)).expect("somebody listens");
+        stage.tell(large);
         assert_eq!(quick.event().await.seq, seq, "the quick one misses nothing");
     }
     let mut seen = vec![slow.event().await.seq];
@@ -132,7 +152,7 @@ async fn a_reader_that_stalls_is_let_go() {
     assert!(matches!(stage.asked().await, Asked::Subscribed(_)));
     let mut large = snapshot(2, State::Loading);
     large.engine.progress = Some("x".repeat(MAX_SNAPSHOT_BYTES));
-    stage.state.send(Arc::new(large)).expect("somebody listens");
+    stage.tell(large);
     assert!(matches!(stage.asked().await, Asked::Left(name) if name == "dead"));
 }
 
@@ -268,7 +288,7 @@ async fn without_a_loop_every_answer_is_503_and_streams_end() {
         assert_eq!((answer.status, answer.error().0), (503, "ENDING".into()));
     }
     stage.publish(9, State::Draining);
-    let (state, _) = tokio::sync::watch::channel(Arc::new(snapshot(0, State::Absent)));
+    let (state, _) = tokio::sync::watch::channel(Arc::new(Told::new(snapshot(0, State::Absent))));
     drop(std::mem::replace(&mut stage.state, state));
     assert_eq!(stream.event().await.seq, 9, "the last state is told");
     assert_eq!(stream.end().await, "0\r\n\r\n");
@@ -289,13 +309,23 @@ async fn a_request_that_does_not_come_is_not_waited_for() {
 async fn one_more_connection_than_there_is_room_for_waits_and_is_served() {
     let stage = Stage::new();
     let mut streams = Vec::new();
-    for _ in 0..64 {
+    for _ in 0..48 {
         let mut caller = stage.open().await;
         caller.subscribe("/state/stream").await;
         streams.push(caller);
     }
+    // One stream more is refused; what is short has its place.
+    let refused = stage.get("/state/stream?as=late").await;
+    assert_eq!((refused.status, refused.error().0.as_str()), (503, "TOO_MANY_STREAMS"));
+    let mut idle = Vec::new();
+    for _ in 48..64 {
+        let mut caller = stage.open().await;
+        caller.send("GET /state HTTP/1.1\r\nHost: shim\r\n\r\n").await;
+        assert_eq!(caller.answer().await.status, 200);
+        idle.push(caller);
+    }
     let mut late = stage.open().await;
-    late.send("GET /state HTTP/1.1\r\nHost: shim\r\n\r\n").await;
+    late.send("GET /state/stream HTTP/1.1\r\nHost: shim\r\n\r\n").await;
     // Each of the others is still told.
     stage.publish(2, State::Loading);
     for caller in &mut streams {
@@ -303,7 +333,8 @@ async fn one_more_connection_than_there_is_room_for_waits_and_is_served() {
         assert_eq!(caller.event().await.seq, 2);
     }
     drop(streams.pop());
-    assert_eq!(late.answer().await.snapshot().seq, 2);
+    assert!(late.head().await.starts_with("HTTP/1.1 200 "));
+    assert_eq!(late.event().await.seq, 2);
 }
 
 #[tokio::test]

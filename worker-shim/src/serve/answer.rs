@@ -1,6 +1,7 @@
 //! What is the answer to one request on the socket?
 
 use super::REQUEST_LIMIT;
+use super::Told;
 use super::problem::Problem;
 use super::stream::{Feed, Subscription};
 use crate::asked::{Asked, Reply};
@@ -15,7 +16,7 @@ use spillway_filters::feed::{Activity, Snapshot, Wish, paths};
 use spillway_filters::names;
 use std::net::IpAddr;
 use std::sync::Arc;
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 
 /// What browsers say of the page that asks; no script can leave it out.
 const SEC_FETCH_SITE: &str = "sec-fetch-site";
@@ -34,9 +35,11 @@ pub(super) type Body = Either<Full<Bytes>, Feed>;
 
 /// What answers are made of.
 pub(super) struct Door {
-    pub(super) state: watch::Receiver<Arc<Snapshot>>,
+    pub(super) state: watch::Receiver<Arc<Told>>,
     pub(super) output: Arc<Output>,
     pub(super) asked: mpsc::Sender<Asked>,
+    /// A place for each stream.
+    pub(super) streams: Arc<Semaphore>,
     pub(super) is_open_to_pages: bool,
 }
 
@@ -72,8 +75,8 @@ impl Door {
     }
 
     fn state(&self, status: StatusCode) -> Response<Body> {
-        let snapshot = self.state.borrow().clone();
-        whole(status, names::JSON, rendered(&snapshot))
+        let told = self.state.borrow().clone();
+        whole(status, names::JSON, rendered(&told.now()))
     }
 
     fn log(&self) -> Response<Body> {
@@ -87,15 +90,18 @@ impl Door {
 
     async fn stream(&self, query: Option<&str>) -> Result<Response<Body>, Problem> {
         let name = query.unwrap_or_default().split('&').find_map(|pair| pair.strip_prefix("as="));
+        if name.is_some_and(|name| !is_name(name)) {
+            return Err(Problem::name());
+        }
+        let place = self.streams.clone().try_acquire_owned().map_err(|_| Problem::streams())?;
         let subscription = match name {
             None => None,
-            Some(name) if !is_name(name) => return Err(Problem::name()),
             Some(name) => {
                 let begun = Subscription::begin(name.into(), self.asked.clone()).await;
                 Some(begun.ok_or_else(Problem::ending)?)
             }
         };
-        let feed = Feed::new(self.state.clone(), subscription);
+        let feed = Feed::new(self.state.clone(), subscription, place);
         let mut stream = answer(StatusCode::OK, names::EVENT_STREAM, Either::Right(feed));
         // A stream that ends is the last thing on its connection.
         stream.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));

@@ -45,6 +45,12 @@ impl Problem {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "ENDING", "the shim is ending; ask again when it runs again")
     }
 
+    pub(super) fn streams() -> Self {
+        let message = "as many streams are open as there may be: close one, or ask GET /state now and then";
+        let problem = Self::new(StatusCode::SERVICE_UNAVAILABLE, "TOO_MANY_STREAMS", message);
+        Self { retry_after_s: Some(5), ..problem }
+    }
+
     pub(super) const fn name() -> Self {
         Self::new(
             StatusCode::BAD_REQUEST,

@@ -1,5 +1,6 @@
 //! How is every change told to one reader, at once and without holding anybody else?
 
+use super::Told;
 use crate::asked::Asked;
 use bytes::Bytes;
 use hyper::body::{Body, Frame};
@@ -11,7 +12,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tokio::runtime::Handle;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{OwnedSemaphorePermit, mpsc, watch};
 
 const HEARTBEAT: Duration = Duration::from_millis(HEARTBEAT_MS);
 
@@ -23,15 +24,16 @@ pub(super) struct Feed {
     next: Pin<Box<dyn Future<Output = (Option<Bytes>, Changes)> + Send>>,
     /// Told when the reader goes, in whatever way.
     _subscription: Option<Subscription>,
+    _place: OwnedSemaphorePermit,
 }
 
-type Changes = watch::Receiver<Arc<Snapshot>>;
+type Changes = watch::Receiver<Arc<Told>>;
 
 impl Feed {
-    pub(super) fn new(mut changes: Changes, subscription: Option<Subscription>) -> Self {
+    pub(super) fn new(mut changes: Changes, subscription: Option<Subscription>, place: OwnedSemaphorePermit) -> Self {
         // The first event is the current state, whether or not it changes.
         changes.mark_changed();
-        Self { next: Box::pin(next(changes)), _subscription: subscription }
+        Self { next: Box::pin(next(changes)), _subscription: subscription, _place: place }
     }
 }
 
@@ -52,7 +54,7 @@ impl Body for Feed {
 /// What is sent next; none: there will be no more changes.
 async fn next(mut changes: Changes) -> (Option<Bytes>, Changes) {
     let event = match tokio::time::timeout(HEARTBEAT, changes.changed()).await {
-        Ok(Ok(())) => Some(event(&changes.borrow_and_update().clone())),
+        Ok(Ok(())) => Some(event(&changes.borrow_and_update().clone().now())),
         Ok(Err(_)) => None,
         Err(_) => Some(Bytes::from_static(ALIVE)),
     };

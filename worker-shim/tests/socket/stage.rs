@@ -4,7 +4,7 @@ use spillway_filters::feed::{Condition, Snapshot, State};
 use spillway_shim::asked::Asked;
 use spillway_shim::config::Address;
 use spillway_shim::output::Output;
-use spillway_shim::serve::Socket;
+use spillway_shim::serve::{Socket, Told};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ const NET: Duration = Duration::from_secs(60);
 
 pub(crate) struct Stage {
     pub(crate) address: Address,
-    pub(crate) state: watch::Sender<Arc<Snapshot>>,
+    pub(crate) state: watch::Sender<Arc<Told>>,
     pub(crate) asked: mpsc::Receiver<Asked>,
     /// Whoever waits for a line with `two` is told of it.
     pub(crate) output: Arc<Output>,
@@ -43,7 +43,7 @@ impl Stage {
 
     pub(crate) fn at(socket: Socket, waiting: usize) -> Self {
         let address = socket.address();
-        let (state, states) = watch::channel(Arc::new(snapshot(1, State::Ready)));
+        let (state, states) = watch::channel(Arc::new(Told::new(snapshot(1, State::Ready))));
         let (asking, asked) = mpsc::channel(waiting);
         let output = Output::new(&["two"]);
         let served = tokio::spawn(socket.serve(states, output.clone(), asking));
@@ -51,7 +51,11 @@ impl Stage {
     }
 
     pub(crate) fn publish(&self, seq: u64, state: State) {
-        self.state.send(Arc::new(snapshot(seq, state))).expect("somebody listens");
+        self.tell(snapshot(seq, state));
+    }
+
+    pub(crate) fn tell(&self, snapshot: Snapshot) {
+        self.state.send(Arc::new(Told::new(snapshot))).expect("somebody listens");
     }
 
     /// The next thing that the loop is told.
