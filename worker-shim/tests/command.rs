@@ -276,7 +276,14 @@ async fn the_status_is_for_a_person_or_for_a_program() {
     let shim = Shim::new();
     let mut state = snapshot(4, State::Ready);
     state.models = BTreeMap::from([
-        ("org/m".into(), Condition { ready_in_ms: Some(12_100), progress: Some("40%\u{1b}[2J".into()), ..loading() }),
+        (
+            "org/m".into(),
+            Condition {
+                ready_in_ms: Some(12_100),
+                progress: Some("40%\u{1b}[2J".into()),
+                ..Condition::of(State::Asleep)
+            },
+        ),
         ("other".into(), Condition { why: Some(Why::LoadFailed), ..Condition::of(State::Unhealthy) }),
     ]);
     (state.running, state.restarts) = (Some(3), 1);
@@ -285,7 +292,7 @@ async fn the_status_is_for_a_person_or_for_a_program() {
     let json = serde_json::to_string(&state).expect("it renders");
     shim.publish(state);
     let wanted = "vllm: ready\n  running: 3\n  restarts: 1\nmodels\n  \
-                  org/m: loading, ready in about 13 s: 40%\u{fffd}[2J\n  \
+                  org/m: asleep, a load takes about 13 s: 40%\u{fffd}[2J\n  \
                   other: unhealthy (a load failed, and none is tried for a while)\n\
                   identity: not all of it is known\n  engine: vllm\n  weights: not known\n";
     assert_eq!(shim.ask(&["status"]).await, (Ok(()), wanted.to_owned()));

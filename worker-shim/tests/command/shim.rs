@@ -5,7 +5,7 @@ use spillway_shim::asked::Asked;
 use spillway_shim::command::{self, Command, Stop};
 use spillway_shim::config::Address;
 use spillway_shim::output::Output;
-use spillway_shim::serve::Socket;
+use spillway_shim::serve::{Socket, Told};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -21,7 +21,7 @@ const NET: Duration = Duration::from_secs(60);
 pub(crate) struct Shim {
     pub(crate) address: Address,
     pub(crate) asked: mpsc::Receiver<Asked>,
-    state: Option<watch::Sender<Arc<Snapshot>>>,
+    state: Option<watch::Sender<Arc<Told>>>,
     served: JoinHandle<()>,
     _folder: TempDir,
 }
@@ -31,14 +31,14 @@ impl Shim {
         let folder = tempfile::tempdir().expect("a folder");
         let address = Address::Unix(folder.path().join("shim.sock"));
         let socket = Socket::bind(&address, 0o600).expect("it binds");
-        let (state, states) = watch::channel(Arc::new(snapshot(1, State::Ready)));
+        let (state, states) = watch::channel(Arc::new(Told::new(snapshot(1, State::Ready))));
         let (asking, asked) = mpsc::channel(16);
         let served = tokio::spawn(socket.serve(states, Output::new(&[]), asking));
         Self { address, asked, state: Some(state), served, _folder: folder }
     }
 
     pub(crate) fn publish(&self, snapshot: Snapshot) {
-        self.state.as_ref().expect("it runs").send(Arc::new(snapshot)).expect("somebody listens");
+        self.state.as_ref().expect("it runs").send(Arc::new(Told::new(snapshot))).expect("somebody listens");
     }
 
     /// Asks it what a person would type.
