@@ -86,7 +86,7 @@ fn answer(engine: &Engine, mut stream: UnixStream) {
         "GET /metrics" => (200, "vllm:num_requests_running 0\n".to_owned()),
         "GET /is_sleeping" => (200, format!("{{\"is_sleeping\":{}}}", engine.asleep.load(SeqCst))),
         _ if !engine.can_sleep.load(SeqCst) => (404, String::new()),
-        "POST /sleep?level=1" => (sleeps(engine, true), String::new()),
+        "POST /sleep?level=1&mode=wait" => (sleeps(engine, true), String::new()),
         "POST /wake_up" => (sleeps(engine, false), String::new()),
         _ => (404, String::new()),
     };
