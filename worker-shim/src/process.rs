@@ -6,9 +6,11 @@
 //! the group. What the leader leaves behind becomes a child of ours (we are a child subreaper, or PID 1), and a child of ours, also one
 //! that has ended, leaves its group in one way only: when we reap it. Starting, signalling and reaping happen on one thread, the thread of
 //! the loop that owns both [`Process`] and [`Reaper`]; so nothing is reaped between the question and the signal, and a "yes" still holds
-//! when the signal is sent. A group in which no child of ours is left is never signalled, whoever has its number now.
+//! when the signal is sent. A group in which no child of ours is left is never signalled, whoever has its number now. A descendant
+//! that has left the group (`setsid`) is a child of ours too once its parents are gone, and is signalled by its own number: by the same rule.
 
 mod reaper;
+mod strays;
 
 pub use reaper::{End, Reaper};
 
@@ -75,7 +77,8 @@ impl Process {
         }
     }
 
-    /// Gets rid of what the leader has left of its group, after [`Reaper::ended`] has told its end: SIGTERM, and after `patience` SIGKILL.
+    /// Gets rid of what the leader has left behind, after [`Reaper::ended`] has told its end: SIGTERM, and after `patience` SIGKILL. That
+    /// is its group, and whoever left that, unless children of ours may be somebody else's: some were there before, or we are PID 1.
     /// Orphaned workers hold memory of the device and ports, so the next process starts after this. True: nothing is left. False: something
     /// is there even `patience` after SIGKILL, which happens to a process that is stuck in a driver. Cancel-safe: asked again it goes on.
     pub async fn clear(&mut self, reaper: &mut Reaper, patience: Duration) -> bool {
@@ -86,11 +89,11 @@ impl Process {
                 *self.kill_at.insert(Instant::now() + patience)
             }
         };
-        if timeout_at(kill_at, reaper.emptied(self.leader)).await.is_ok() {
+        if timeout_at(kill_at, reaper.emptied(self.leader, Signal::SIGTERM)).await.is_ok() {
             return true;
         }
         self.signal(Signal::SIGKILL);
-        timeout_at(kill_at + patience, reaper.emptied(self.leader)).await.is_ok()
+        timeout_at(kill_at + patience, reaper.emptied(self.leader, Signal::SIGKILL)).await.is_ok()
     }
 
     /// Waits until all that it wrote has been passed on. Give it a limit: who left the group and still holds the pipe, or a reader of ours

@@ -182,8 +182,27 @@ async fn orphans_are_reaped_while_the_engine_runs() {
 }
 
 #[tokio::test]
+async fn who_leaves_the_group_is_ended_too() {
+    let _alone = LOCK.lock().await;
+    // The second one listens to no SIGTERM, and has a child that is ours only when it is gone.
+    for (trap, patience) in [("true", 10 * NET), ("trap \"\" TERM", Duration::from_millis(50))] {
+        let mut stage = Stage::new();
+        let script = format!("setsid sh -c '{trap}; sleep 600 & echo it is $$; wait; sleep 600' & wait");
+        let mut process = stage.start(&script);
+        let stray: i32 = stage.said("it is ").await.parse().expect("an id");
+        kill(Pid::from_raw(process.id()), Signal::SIGKILL).expect("the leader is our child");
+        assert_eq!(stage.ended(&process).await.signal, Some(9));
+        assert!(timeout(NET, process.clear(&mut stage.reaper, patience)).await.expect("it ends"), "{trap}");
+        assert_eq!(kill(Pid::from_raw(stray), None), Err(Errno::ESRCH), "{trap}");
+        assert_no_child();
+    }
+}
+
+#[tokio::test]
 async fn who_leaves_the_group_and_holds_the_pipe_holds_nothing_up() {
     let _alone = LOCK.lock().await;
+    // A child from before: others outside the group may be its, so they are left alone.
+    let mut other = Command::new("sleep").arg("600").spawn().expect("a child");
     let mut stage = Stage::new();
     let mut process = stage.start("setsid sh -c 'echo it is $$; exec sleep 600' & wait");
     let stranger: i32 = stage.said("it is ").await.parse().expect("an id");
@@ -204,6 +223,8 @@ async fn who_leaves_the_group_and_holds_the_pipe_holds_nothing_up() {
         tokio::select! { never = stage.reaper.reap() => never, () = reaped => {} }
     };
     timeout(NET, both).await.expect("the orphan is reaped");
+    other.kill().expect("it lives");
+    other.wait().expect("it is our child");
     assert_no_child();
 }
 

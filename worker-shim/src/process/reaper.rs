@@ -1,17 +1,22 @@
 //! How is the end of a process seen, when every process that nobody else waits for is ours to reap?
 
+use super::strays;
 use nix::errno::Errno;
 use nix::sys::prctl;
+use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid, waitpid};
-use nix::unistd::Pid;
+use nix::unistd::{Pid, getpid};
+use std::collections::BTreeSet;
 use std::io;
-use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::signal::unix::{Signal as Ended, SignalKind, signal};
 
 /// Waits for all children, the engine and the orphans that it leaves, of which this program may be PID 1. There is one per program, it lives
 /// on the thread that starts the engine, and nothing else in the program may wait for a child.
 #[derive(Debug)]
 pub struct Reaper {
-    children: Signal,
+    children: Ended,
+    /// Every child is the engine's: there was none before it, and no orphans come to us but its own.
+    knows_all: bool,
 }
 
 /// How a process ended. Neither code nor signal: how is not known.
@@ -48,7 +53,9 @@ impl Reaper {
         if let Err(error) = prctl::set_child_subreaper(true) {
             tracing::warn!(%error, "what the engine leaves behind cannot be adopted, and will not be ended");
         }
-        Ok(Self { children: signal(SignalKind::child())? })
+        // PID 1 gets the orphans of whatever is started beside it; with its own end everything ends.
+        let knows_all = getpid() != Pid::from_raw(1) && !is_there(Id::All);
+        Ok(Self { children: signal(SignalKind::child())?, knows_all })
     }
 
     /// Waits until the process with this id has ended, reaping every other child on the way. Cancel-safe: the kernel keeps an end until this
@@ -57,7 +64,7 @@ impl Reaper {
     pub async fn ended(&mut self, id: i32) -> End {
         let leader = Pid::from_raw(id);
         loop {
-            while let Some(status) = reap(None) {
+            while let Some(status) = reap() {
                 match status {
                     WaitStatus::Exited(pid, code) if pid == leader => return End { code: Some(code), signal: None },
                     WaitStatus::Signaled(pid, signal, _) if pid == leader => {
@@ -76,19 +83,27 @@ impl Reaper {
     /// Reaps while there is no engine: orphans that left its group may still end. Never returns; cancel-safe.
     pub async fn reap(&mut self) -> ! {
         loop {
-            while reap(None).is_some() {}
+            while reap().is_some() {}
             self.children.recv().await;
         }
     }
 
-    /// Waits until no child of ours is left in the group, reaping those that end. A child's own children become ours before its end can
-    /// be seen, so a group with none of ours in it is empty, but for those whose parent left the group and lives.
-    pub(super) async fn emptied(&mut self, group: Pid) {
-        let members = Pid::from_raw(-group.as_raw());
+    /// Waits until no child of ours is left in the group, nor outside it where every child is the engine's, reaping those that end. A
+    /// child's own children become ours before its end can be seen, so a group with none of ours in it is empty, but for those whose
+    /// parent left the group and lives. Each stray is given `signal` when it comes to light; the group has it already.
+    pub(super) async fn emptied(&mut self, group: Pid, signal: Signal) {
+        let mut told = BTreeSet::new();
         loop {
-            while reap(Some(members)).is_some() {}
-            if !is_there(Id::PGid(group)) {
+            while reap().is_some() {}
+            let is_anybody_left = is_there(Id::PGid(group)) || (self.knows_all && is_there(Id::All));
+            if !is_anybody_left {
                 return;
+            }
+            let strays = if self.knows_all { strays::outside(group) } else { Vec::new() };
+            for stray in strays.into_iter().filter(|stray| told.insert(*stray)) {
+                tracing::info!(process = stray.as_raw(), %signal, "the engine has left a process outside its group");
+                // It has ended, or it is another user's: then it is waited for as the others are.
+                let _ = kill(stray, signal);
             }
             self.children.recv().await;
         }
@@ -101,10 +116,10 @@ pub(super) fn is_there(which: Id<'_>) -> bool {
     waitid(which, look) != Err(Errno::ECHILD)
 }
 
-/// Reaps one child that has ended, of those that `waitpid` means by `which`; none when none has.
-fn reap(which: Option<Pid>) -> Option<WaitStatus> {
+/// Reaps one child that has ended; none when none has.
+fn reap() -> Option<WaitStatus> {
     loop {
-        match waitpid(which, Some(WaitPidFlag::WNOHANG)) {
+        match waitpid(None, Some(WaitPidFlag::WNOHANG)) {
             Ok(WaitStatus::StillAlive) | Err(Errno::ECHILD) => return None,
             Ok(status) => return Some(status),
             // Interrupted; or a child was reaped that a real-time signal ended, for which there is no name.
