@@ -59,7 +59,9 @@ fn lists(snapshot: &Snapshot, model: &str) -> bool {
 }
 
 fn answer(trigger: Trigger, condition: &Condition, elapsed_ms: u64) -> ErrorAnswer {
-    let wait = wait_s(condition.ready_in_ms, elapsed_ms);
+    // What is not on its way takes a whole load, whenever that begins.
+    let comes = matches!(condition.state, State::Starting | State::Loading);
+    let wait = wait_s(condition.ready_in_ms, if comes { elapsed_ms } else { 0 });
     match trigger {
         Trigger::Provisioning => ErrorAnswer::provisioning().after(wait),
         Trigger::ModelLoading => ErrorAnswer::model_loading().after(wait),
@@ -154,6 +156,16 @@ mod tests {
         ];
         for (ready_in_ms, elapsed_ms, wanted) in waits {
             assert_eq!(wait_s(ready_in_ms, elapsed_ms), wanted, "{ready_in_ms:?} after {elapsed_ms}");
+        }
+    }
+
+    #[test]
+    fn the_wait_for_what_sleeps_does_not_run_out_while_it_sleeps() {
+        for (state, wanted) in [(State::Asleep, 30), (State::Absent, 30), (State::Loading, 20)] {
+            let mut snapshot = snapshot(state);
+            snapshot.engine.ready_in_ms = Some(30_000);
+            let seen = foresee(&snapshot, None, 10_000).expect("it is not ready");
+            assert_eq!(seen.answer.retry_after_s, Some(wanted), "{state:?}");
         }
     }
 

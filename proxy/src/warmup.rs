@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 use spillway_filters::error_answer::ErrorAnswer;
 use spillway_filters::presets::{Call, Wake};
 use spillway_policies::Surface;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -18,6 +18,8 @@ use std::time::{Duration, Instant};
 const LOAD_TIME: Duration = Duration::from_secs(600);
 /// The first pause after a failed load; it doubles with every failure.
 const FIRST_PAUSE: Duration = Duration::from_secs(2);
+/// For so long a model that was loaded and is not listed is believed to be loaded under another name; then it is loaded again.
+const ALIAS_TIME: Duration = Duration::from_secs(300);
 /// After this many failures in a row the pause stays at its longest: a load that keeps failing costs the engine more than it helps.
 const LATCH_AFTER: u32 = 6;
 
@@ -29,7 +31,7 @@ pub(crate) struct Warmup(Arc<Mutex<Loads>>);
 struct Loads {
     by_model: HashMap<String, Load>,
     /// Models that the engine says it has loaded and has not listed since: it may list them under another name.
-    unlisted: HashSet<String>,
+    unlisted: HashMap<String, Instant>,
 }
 
 /// One model's loads.
@@ -173,7 +175,7 @@ impl Warmup {
 
     /// Whether the engine may have this model under another name: it loaded it, and does not list it.
     pub(crate) fn may_be_an_alias(&self, model: &str) -> bool {
-        self.0.lock().unlisted.contains(model)
+        self.0.lock().unlisted.get(model).is_some_and(|since| since.elapsed() < ALIAS_TIME)
     }
 
     /// The engine lists this model.
@@ -187,7 +189,7 @@ impl Warmup {
             Loaded::Yes | Loaded::Begun => {
                 loads.by_model.remove(model);
                 if loaded == Loaded::Yes {
-                    loads.unlisted.insert(model.to_owned());
+                    loads.unlisted.insert(model.to_owned(), Instant::now());
                 }
             }
             Loaded::NotAsked => {

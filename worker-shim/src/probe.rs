@@ -22,6 +22,8 @@ pub struct Sighting {
     pub running: Option<u64>,
     /// Requests that wait in it; none: it did not tell.
     pub waiting: Option<u64>,
+    /// It was asked for these two and did not answer: it may be too busy to.
+    pub busy: bool,
     /// Whether it sleeps; none: it did not tell.
     pub asleep: Option<bool>,
 }
@@ -30,7 +32,7 @@ impl Sighting {
     /// What a look shows that got no further than this.
     #[must_use]
     pub const fn only(reach: Reach) -> Self {
-        Self { reach, models: None, running: None, waiting: None, asleep: None }
+        Self { reach, models: None, running: None, waiting: None, busy: false, asleep: None }
     }
 }
 
@@ -77,8 +79,9 @@ impl Prober {
         );
         self.queue.turn(well && queued.is_off());
         self.asleep.turn(well && sleeping.is_off());
+        let busy = queue.is_some() && queued.0.is_none();
         let (running, waiting) = queue.map_or((None, None), |queue| queued.counts(queue));
-        Sighting { reach, models, running, waiting, asleep: asleep.and_then(|flag| sleeping.flag(flag)) }
+        Sighting { reach, models, running, waiting, busy, asleep: asleep.and_then(|flag| sleeping.flag(flag)) }
     }
 
     async fn reach(&self) -> Reach {

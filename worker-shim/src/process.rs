@@ -18,6 +18,7 @@ use crate::output::{Output, Stream};
 use nix::sys::signal::{Signal, killpg};
 use nix::sys::wait::Id;
 use nix::unistd::Pid;
+use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::ffi::OsString;
 use std::io;
@@ -36,6 +37,8 @@ pub struct Process {
     output: mpsc::Receiver<Infallible>,
     /// When what is left of the group is killed; set when [`Process::clear`] begins.
     kill_at: Option<Instant>,
+    /// What has left the group, and the signals that it was given.
+    told: BTreeSet<(Pid, i32)>,
 }
 
 impl Process {
@@ -59,7 +62,7 @@ impl Process {
             .process_group(0)
             .spawn()?;
         let id = i32::try_from(child.id()).expect("the system's process ids are positive i32");
-        Ok(Self { leader: Pid::from_raw(id), output: ended, kill_at: None })
+        Ok(Self { leader: Pid::from_raw(id), output: ended, kill_at: None, told: BTreeSet::new() })
     }
 
     /// The id of the leader, and of its group.
@@ -89,11 +92,11 @@ impl Process {
                 *self.kill_at.insert(Instant::now() + patience)
             }
         };
-        if timeout_at(kill_at, reaper.emptied(self.leader, Signal::SIGTERM)).await.is_ok() {
+        if timeout_at(kill_at, reaper.emptied(self.leader, Signal::SIGTERM, &mut self.told)).await.is_ok() {
             return true;
         }
         self.signal(Signal::SIGKILL);
-        timeout_at(kill_at + patience, reaper.emptied(self.leader, Signal::SIGKILL)).await.is_ok()
+        timeout_at(kill_at + patience, reaper.emptied(self.leader, Signal::SIGKILL, &mut self.told)).await.is_ok()
     }
 
     /// Waits until all that it wrote has been passed on. Give it a limit: who left the group and still holds the pipe, or a reader of ours
@@ -121,7 +124,7 @@ mod tests {
         let mut line = || lines.next().expect("the shell writes").expect("text");
         let stranger = Pid::from_raw(line().parse().expect("an id"));
         let (_, output) = mpsc::channel(1);
-        let process = Process { leader: stranger, output, kill_at: None };
+        let process = Process { leader: stranger, output, kill_at: None, told: BTreeSet::new() };
         process.signal(Signal::SIGKILL);
         killpg(stranger, Signal::SIGTERM).expect("it is alive and a group of its own");
         assert_eq!(line(), (128 + Signal::SIGTERM as i32).to_string(), "it ended by the first signal that reached it");

@@ -13,7 +13,7 @@ use std::time::Duration;
 /// Wraps one inference engine: starts it, tells its true state to the sidecar, and loads it, puts it to sleep and wakes it on request.
 ///
 /// The engine's own command stands behind `--`. Its output passes through, and signals reach it. After a crash it is started again. When
-/// it ends by itself with code 0, or the shim is told to end, the shim ends with its code. Without a command an engine that runs already is
+/// it ends by itself with code 0 or by a signal that was passed on to it, or the shim is told to end, the shim ends with its code. Without a command an engine that runs already is
 /// watched, and never ended.
 #[derive(Parser)]
 #[command(name = "spillway-shim", version, override_usage = USAGE, after_help = EXAMPLES)]

@@ -90,9 +90,8 @@ impl Reaper {
 
     /// Waits until no child of ours is left in the group, nor outside it where every child is the engine's, reaping those that end. A
     /// child's own children become ours before its end can be seen, so a group with none of ours in it is empty, but for those whose
-    /// parent left the group and lives. Each stray is given `signal` when it comes to light; the group has it already.
-    pub(super) async fn emptied(&mut self, group: Pid, signal: Signal) {
-        let mut told = BTreeSet::new();
+    /// parent left the group and lives. Each stray is given `signal` once, when it comes to light; `told` keeps who has it, and the group has it already.
+    pub(super) async fn emptied(&mut self, group: Pid, signal: Signal, told: &mut BTreeSet<(Pid, i32)>) {
         loop {
             while reap().is_some() {}
             let is_anybody_left = is_there(Id::PGid(group)) || (self.knows_all && is_there(Id::All));
@@ -100,7 +99,7 @@ impl Reaper {
                 return;
             }
             let strays = if self.knows_all { strays::outside(group) } else { Vec::new() };
-            for stray in strays.into_iter().filter(|stray| told.insert(*stray)) {
+            for stray in strays.into_iter().filter(|stray| told.insert((*stray, signal as i32))) {
                 tracing::info!(process = stray.as_raw(), %signal, "the engine has left a process outside its group");
                 // It has ended, or it is another user's: then it is waited for as the others are.
                 let _ = kill(stray, signal);

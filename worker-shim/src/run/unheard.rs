@@ -19,6 +19,8 @@ pub(super) struct Unheard {
     since: Option<Instant>,
     /// Somebody was heard, or the operator was told.
     over: bool,
+    /// It asks for a key that we do not have, and the operator was told.
+    is_locked: bool,
 }
 
 impl Unheard {
@@ -26,7 +28,13 @@ impl Unheard {
         match event {
             Event::Spawned => self.since = Some(Instant::now()),
             Event::Ended(_) => self.since = None,
-            Event::Looked(_, sighting) => self.over |= sighting.reach != Reach::Refused,
+            Event::Looked(_, sighting) => {
+                self.over |= sighting.reach != Reach::Refused;
+                if matches!(sighting.reach, Reach::Answered(401 | 403)) && !self.is_locked {
+                    self.is_locked = true;
+                    tracing::warn!("the engine asks for a key before it tells anything: name it with --api-key-secret");
+                }
+            }
             _ => {}
         }
     }

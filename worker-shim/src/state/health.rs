@@ -18,6 +18,8 @@ pub(super) struct Health {
     pub(super) silent: u32,
     /// It says that it sleeps.
     pub(super) asleep: Option<bool>,
+    /// It answers, and not what it has to do.
+    busy: bool,
     pub(super) running: Option<u64>,
     pub(super) waiting: Option<u64>,
     /// It has more than enough to do.
@@ -44,9 +46,9 @@ impl Health {
         self.seen == Seen::Well
     }
 
-    /// Whether it says that it has nothing to do; an engine that does not tell is believed to.
+    /// Whether it says that it has nothing to do; an engine that never tells is believed to.
     pub(super) fn is_idle(&self) -> bool {
-        self.silent == 0 && self.running.unwrap_or(0) == 0 && self.waiting.unwrap_or(0) == 0
+        self.silent == 0 && !self.busy && self.running.unwrap_or(0) == 0 && self.waiting.unwrap_or(0) == 0
     }
 
     /// Takes one round in. `owned`: its process lives, so that a refused connection is not the end of it.
@@ -54,7 +56,8 @@ impl Health {
         let kept = self.silent;
         self.silent = 0;
         self.seen = match sighting.reach {
-            Reach::Answered(200..=299) => Seen::Well,
+            // One that asks for a key takes requests, and its callers have one.
+            Reach::Answered(200..=299 | 401 | 403) => Seen::Well,
             Reach::Answered(status) if !self.was_well || is_loading(watch, status) => Seen::Loading,
             Reach::Answered(_) => Seen::Unwell(Why::Health),
             Reach::Silent if !self.was_well => Seen::Mute,
@@ -74,6 +77,11 @@ impl Health {
         };
         self.was_well |= self.is_well();
         self.asleep = sighting.asleep;
+        self.busy = sighting.busy;
+        if self.busy {
+            // What it said last stands.
+            return;
+        }
         (self.running, self.waiting) = (sighting.running, sighting.waiting);
         self.saturated = self.is_saturated(max_waiting);
     }

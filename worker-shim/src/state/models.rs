@@ -137,6 +137,11 @@ impl Models {
         self.listed.iter().flatten().filter_map(loaded).collect()
     }
 
+    /// Whether it is loaded under another name.
+    pub(super) fn is_alias(&self, name: &str) -> bool {
+        self.aliases.contains(name)
+    }
+
     /// Remembers a wish for later; false: there are too many.
     pub(super) fn want(&mut self, name: &str) -> bool {
         let known = self.wanted.contains(name);

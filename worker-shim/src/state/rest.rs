@@ -121,7 +121,8 @@ impl Machine {
         if matches!(self.models.state(model), Some(State::Loading | State::Starting)) {
             return refused::busy();
         }
-        if self.models.are_listed() && !self.models.loaded().iter().any(|loaded| loaded == model) {
+        let is_loaded = self.models.is_alias(model) || self.models.loaded().iter().any(|loaded| loaded == model);
+        if self.models.are_listed() && !is_loaded {
             return Reply::Done;
         }
         self.announce(Why::Asked, Some(model.to_owned()), now);

@@ -84,7 +84,8 @@ impl Machine {
         match (self.life, &self.rest.phase) {
             (Life::Running(_) | Life::Watched, Phase::Waking { .. }) => Condition::of(State::Loading),
             (Life::Running(_), _) => self.of_health(self.coming()),
-            (Life::Watched, _) if self.health.seen == Seen::Mute => Condition::of(self.coming()),
+            // It may be busy: who has nowhere else to go is better let through.
+            (Life::Watched, _) if self.health.seen == Seen::Mute => because(State::Unhealthy, Why::Silent),
             (Life::Watched, _) => self.of_health(State::Absent),
             (Life::None | Life::Clearing { after: After::Exit | After::Sleep }, _) => Condition::of(State::Absent),
             (Life::Latched { .. } | Life::Clearing { after: After::Latch { .. } }, _) => {

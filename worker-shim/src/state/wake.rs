@@ -54,10 +54,12 @@ impl Machine {
 
     /// What a look says of an engine's sleep.
     pub(super) fn see_sleep(&mut self, now: Moment) {
-        let asleep = self.health.asleep;
+        // A look without an answer tells of the last one, which was before.
+        let heard = self.health.silent == 0;
+        let asleep = self.health.asleep.filter(|_| heard);
         match self.rest.phase {
             Phase::Waking { order: None, .. } if asleep == Some(true) => self.not_woken(now),
-            Phase::Waking { order: None, since, .. } if self.health.is_well() => {
+            Phase::Waking { order: None, since, .. } if heard && self.health.is_well() => {
                 self.wake_times.learn(now.since(since));
                 self.wake_faults = Faults::default();
                 self.rest.awake();

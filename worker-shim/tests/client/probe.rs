@@ -57,6 +57,7 @@ fn well(path: &str) -> Reply {
 
 fn whole() -> Sighting {
     Sighting {
+        busy: false,
         reach: Reach::Answered(200),
         models: Some(vec![Model { name: "m".to_owned(), state: State::Ready, failed: false }]),
         running: Some(2),
@@ -106,7 +107,7 @@ async fn without_a_health_path_a_connection_is_enough() {
 async fn a_part_that_fails_spoils_no_other() {
     let (_engine, client) =
         start(|path| if path == "/metrics" { Reply::Close("HTTP/1.1 200") } else { well(path) }).await;
-    let wanted = Sighting { running: None, waiting: None, ..whole() };
+    let wanted = Sighting { running: None, waiting: None, busy: true, ..whole() };
     assert_eq!(Prober::new(client, &FULL).look(true).await, wanted);
     let (_engine, client) = start(|path| if path == "/index" { LOADING } else { well(path) }).await;
     assert_eq!(Prober::new(client, &FULL).look(true).await, Sighting { models: None, ..whole() });

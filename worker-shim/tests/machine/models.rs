@@ -95,6 +95,8 @@ fn a_model_that_was_loaded_and_is_never_listed_has_another_name_there() {
         rig.walk_model("alias", &[(other(), "loading", "")]);
     }
     rig.walk_model("alias", &[(other(), "ready", ""), (load("alias"), "ready", "done"), (other(), "ready", "")]);
+    // What was behind the name may be gone.
+    rig.walk_model("alias", &[(See(listing(&[])), "-", "")]);
 }
 
 #[test]

@@ -29,6 +29,17 @@ fn an_engine_that_was_well_is_unhealthy_when_it_is_not() {
 }
 
 #[test]
+fn an_engine_that_asks_for_a_key_takes_requests() {
+    for code in [401, 403] {
+        Rig::new(setup(&PLAIN)).walk(&[
+            (On(Event::Begun), "loading", "spawn"),
+            (On(Event::Spawned), "loading", ""),
+            (See(status(code)), "ready", ""),
+        ]);
+    }
+}
+
+#[test]
 fn a_busy_engine_may_leave_two_rounds_unanswered() {
     Rig::up(setup(&PLAIN), status(200)).walk(&[
         (SILENT, "ready", ""),

@@ -217,7 +217,7 @@ fn a_watched_engine_is_absent_until_somebody_starts_it_and_after_it_ended() {
     rig.walk(&[
         (BEGUN, "absent", ""),
         (load(""), "absent", "503 ENGINE_ABSENT 5"),
-        (See(reach(Reach::Silent)), "loading", ""),
+        (See(reach(Reach::Silent)), "unhealthy silent", ""),
         (See(status(503)), "loading", ""),
         (WELL, "ready", ""),
         (load(""), "ready", "done"),

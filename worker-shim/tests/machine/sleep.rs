@@ -265,6 +265,32 @@ fn a_wish_to_load_stops_a_sleep_that_has_not_begun_and_follows_one_that_has() {
 }
 
 #[test]
+fn an_engine_that_is_too_busy_to_tell_its_queue_is_not_quiet() {
+    let busy = || Sighting { busy: true, ..status(200) };
+    let mut rig = Rig::up(setup(&QUEUED), queue(1, 0));
+    rig.sight = busy();
+    rig.walk(&[(sleep(""), "asleep asked in 5200", "begun"), (After(29_000), "asleep asked in 5200", "")]);
+    rig.walk(&[(See(queue(0, 0)), "asleep asked in 5200", "SIGTERM")]);
+    // It has fallen silent altogether.
+    let mut rig = Rig::up(setup(&QUEUED), queue(1, 0));
+    rig.sight = Sighting::only(spillway_shim::probe::Reach::Silent);
+    rig.walk(&[(sleep(""), "asleep asked in 5200", "begun"), (After(29_000), "asleep asked in 5200", "")]);
+}
+
+#[test]
+fn a_look_without_an_answer_says_nothing_of_a_sleep() {
+    let told = |asleep| Sighting { asleep: Some(asleep), ..queue(0, 0) };
+    let silent = || Sighting::only(spillway_shim::probe::Reach::Silent);
+    let mut rig = Rig::up(setup(&SLEEPER), told(false));
+    rig.walk(&[(sleep(""), "asleep asked", "begun, /sleep")]);
+    rig.sight = silent();
+    rig.walk(&[(DONE, "asleep asked", ""), (See(told(true)), "asleep asked", "")]);
+    rig.walk(&[(load(""), "loading", "/wake_up, begun")]);
+    rig.sight = silent();
+    rig.walk(&[(DONE, "loading", ""), (See(told(false)), "ready", "")]);
+}
+
+#[test]
 fn the_models_of_an_engine_are_unloaded_one_by_one() {
     let both = listing(&[("m", State::Ready), ("n", State::Ready), ("l", State::Absent)]);
     let mut rig = Rig::up(setup(&SEVERAL), both);

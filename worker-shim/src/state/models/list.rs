@@ -24,6 +24,12 @@ impl Models {
             let since = same.map_or(now, |same| same.since);
             listed.insert(model.name.clone(), Listed { state: model.state, failed: model.failed, since });
         }
+        let unloaded = |(name, old): (&String, &Listed)| old.state == State::Ready && !listed.contains_key(name);
+        if before.iter().flatten().any(unloaded) {
+            // It may have been the one behind another name.
+            self.changed |= !self.aliases.is_empty();
+            self.aliases.clear();
+        }
         self.changed |= before.as_ref() != Some(&listed);
         self.listed = Some(listed);
         self.follow_loads(now);
