@@ -16,11 +16,8 @@ pub(super) static PRESET: Preset = Preset {
     wake: Wake::None,
     sleep: None,
     watch: Watch {
-        every_ms: 2_000,
-        eager_ms: 200,
         listens: Listens::Loaded,
         health: Some(Health { path: "/health", loading: &[], origin: SERVER }),
-        models: None,
         queue: Some(Queue {
             path: "/models",
             // What it calls pending holds what waits too.
@@ -29,7 +26,7 @@ pub(super) static PRESET: Preset = Preset {
             wakes: false,
             origin: SERVER,
         }),
-        asleep: None,
+        ..Watch::USUAL
     },
     launch: Launch {
         programs: &["infinity_emb"],

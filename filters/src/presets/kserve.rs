@@ -30,13 +30,9 @@ pub(super) static PRESET: Preset = Preset {
     // It has an unload call, after which it says 404 as of a model that never was: its process is ended instead.
     sleep: None,
     watch: Watch {
-        every_ms: 2_000,
-        eager_ms: 200,
         listens: Listens::Loaded,
         health: Some(Health { path: "/v2/health/ready", loading: &[], origin: RUN }),
-        models: None,
-        queue: None,
-        asleep: None,
+        ..Watch::USUAL
     },
     launch: Launch {
         programs: &["huggingfaceserver", "sklearnserver", "xgbserver", "lgbserver", "paddleserver", "pmmlserver"],

@@ -35,8 +35,6 @@ pub(super) static PRESET: Preset = Preset {
         per_model: true,
     }),
     watch: Watch {
-        every_ms: 2_000,
-        eager_ms: 200,
         listens: Listens::First,
         // Says that the router is up, and nothing of any model.
         health: Some(Health {
@@ -46,8 +44,7 @@ pub(super) static PRESET: Preset = Preset {
         }),
         models: Some(MODELS),
         // `/metrics` is a child's, and asking keeps that child awake.
-        queue: None,
-        asleep: None,
+        ..Watch::USUAL
     },
     launch: LAUNCH,
     validates_first: false,

@@ -31,14 +31,11 @@ pub(super) static PRESET: Preset = Preset {
         per_model: true,
     }),
     watch: Watch {
-        every_ms: 2_000,
-        eager_ms: 200,
         listens: Listens::First,
         // Says that llama-swap is up, and nothing of any model.
         health: Some(Health { path: "/health", loading: &[], origin: API }),
         models: Some(MODELS),
-        queue: None,
-        asleep: None,
+        ..Watch::USUAL
     },
     launch: Launch {
         programs: &["llama-swap"],

@@ -34,15 +34,7 @@ pub(super) static PRESET: Preset = Preset {
         wake: None,
         per_model: true,
     }),
-    watch: Watch {
-        every_ms: 2_000,
-        eager_ms: 200,
-        listens: Listens::First,
-        health: None,
-        models: Some(MODELS),
-        queue: None,
-        asleep: None,
-    },
+    watch: Watch { listens: Listens::First, models: Some(MODELS), ..Watch::USUAL },
     // Its server is no process of its own that could be wrapped.
     launch: Launch::UNKNOWN,
     validates_first: false,

@@ -38,8 +38,6 @@ pub(super) static PRESET: Preset = Preset {
         per_model: true,
     }),
     watch: Watch {
-        every_ms: 2_000,
-        eager_ms: 200,
         listens: Listens::First,
         // 503 while it prepares itself, and only then.
         health: Some(Health {
@@ -48,8 +46,7 @@ pub(super) static PRESET: Preset = Preset {
             origin: Origin::read("LocalAI 82c191afa, core/http/routes/health.go"),
         }),
         models: Some(MODELS),
-        queue: None,
-        asleep: None,
+        ..Watch::USUAL
     },
     launch: Launch {
         programs: &["local-ai", "localai"],

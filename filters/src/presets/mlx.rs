@@ -13,13 +13,9 @@ pub(super) static PRESET: Preset = Preset {
     wake: Wake::None,
     sleep: None,
     watch: Watch {
-        every_ms: 2_000,
-        eager_ms: 200,
         listens: Listens::First,
         health: Some(Health { path: "/health", loading: &[], origin: Origin::read("mlx-lm 0.32.2, mlx_lm/server.py") }),
-        models: None,
-        queue: None,
-        asleep: None,
+        ..Watch::USUAL
     },
     launch: Launch {
         programs: &["mlx_lm.server", "mlx_lm"],

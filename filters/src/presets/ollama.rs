@@ -37,13 +37,10 @@ pub(super) static PRESET: Preset = Preset {
         per_model: true,
     }),
     watch: Watch {
-        every_ms: 2_000,
-        eager_ms: 200,
         listens: Listens::First,
         health: Some(Health { path: "/api/version", loading: &[], origin: ROUTES }),
         models: Some(MODELS),
-        queue: None,
-        asleep: None,
+        ..Watch::USUAL
     },
     launch: Launch {
         programs: &["ollama"],

@@ -13,15 +13,7 @@ pub(super) static PRESET: Preset = Preset {
     idle_ms: 4_000,
     wake: Wake::None,
     sleep: None,
-    watch: Watch {
-        every_ms: 2_000,
-        eager_ms: 200,
-        listens: Listens::Loaded,
-        health: None,
-        models: None,
-        queue: None,
-        asleep: None,
-    },
+    watch: Watch { listens: Listens::Loaded, ..Watch::USUAL },
     launch: Launch::UNKNOWN,
     validates_first: false,
 };

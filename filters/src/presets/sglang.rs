@@ -19,13 +19,10 @@ pub(super) static PRESET: Preset = Preset {
     // Its memory can be released over HTTP, and a request that is there at that moment ends the server: its process is ended instead.
     sleep: None,
     watch: Watch {
-        every_ms: 2_000,
-        eager_ms: 200,
         listens: Listens::Loaded,
         // Its own `/health` generates a token on an idle server unless SGLANG_ENABLE_HEALTH_ENDPOINT_GENERATION is off, and `/ready` is
         // new. This one is in every version and asks the scheduler nothing; when that ends, the server does.
         health: Some(Health { path: "/v1/models", loading: &[], origin: SERVER }),
-        models: None,
         queue: Some(Queue {
             path: "/metrics",
             running: &["sglang:num_running_reqs"],
@@ -33,7 +30,7 @@ pub(super) static PRESET: Preset = Preset {
             wakes: false,
             origin: Origin::read("SGLang 0.5.23, metrics; only with --enable-metrics"),
         }),
-        asleep: None,
+        ..Watch::USUAL
     },
     launch: Launch {
         programs: &["sglang", "sglang.launch_server", "launch_server.py"],

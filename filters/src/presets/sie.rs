@@ -24,13 +24,10 @@ pub(super) static PRESET: Preset = Preset {
     wake: Wake::ByRefusal,
     sleep: None,
     watch: Watch {
-        every_ms: 2_000,
-        eager_ms: 200,
         listens: Listens::First,
         health: Some(Health { path: "/readyz", loading: &[], origin: RECORDED }),
         models: Some(MODELS),
-        queue: None,
-        asleep: None,
+        ..Watch::USUAL
     },
     launch: Launch {
         programs: &["sie-server", "sie_server.cli", "sie_server"],

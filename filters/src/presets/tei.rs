@@ -17,11 +17,8 @@ pub(super) static PRESET: Preset = Preset {
     wake: Wake::None,
     sleep: None,
     watch: Watch {
-        every_ms: 2_000,
-        eager_ms: 200,
         listens: Listens::Loaded,
         health: Some(Health { path: "/health", loading: &[], origin: SERVER }),
-        models: None,
         queue: Some(Queue {
             path: "/metrics",
             running: &[],
@@ -29,7 +26,7 @@ pub(super) static PRESET: Preset = Preset {
             wakes: false,
             origin: Origin::read("TEI 0d124dc, core/src/queue.rs"),
         }),
-        asleep: None,
+        ..Watch::USUAL
     },
     launch: Launch {
         programs: &["text-embeddings-router"],

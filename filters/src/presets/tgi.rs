@@ -17,11 +17,8 @@ pub(super) static PRESET: Preset = Preset {
     wake: Wake::None,
     sleep: None,
     watch: Watch {
-        every_ms: 2_000,
-        eager_ms: 200,
         listens: Listens::Loaded,
         health: Some(Health { path: "/health", loading: &[], origin: SERVER }),
-        models: None,
         queue: Some(Queue {
             path: "/metrics",
             running: &["tgi_batch_current_size"],
@@ -29,7 +26,7 @@ pub(super) static PRESET: Preset = Preset {
             wakes: false,
             origin: Origin::read("TGI db931fcf, backends/v3/src/backend.rs and queue.rs"),
         }),
-        asleep: None,
+        ..Watch::USUAL
     },
     launch: Launch {
         programs: &["text-generation-launcher", "text-generation-router"],

@@ -38,14 +38,11 @@ pub(super) static PRESET: Preset = Preset {
         per_model: true,
     }),
     watch: Watch {
-        every_ms: 2_000,
-        eager_ms: 200,
         listens: Listens::Loaded,
         // `ready` would say that the whole server is not when one of its models loads.
         health: Some(Health { path: "/v2/health/live", loading: &[], origin: HTTP }),
         models: Some(MODELS),
-        queue: None,
-        asleep: None,
+        ..Watch::USUAL
     },
     launch: Launch {
         programs: &["tritonserver"],

@@ -24,15 +24,12 @@ pub(super) static PRESET: Preset = Preset {
         per_model: false,
     }),
     watch: Watch {
-        every_ms: 2_000,
-        eager_ms: 200,
         listens: Listens::Loaded,
         health: Some(Health {
             path: "/health",
             loading: &[],
             origin: Origin::read("vLLM 0.33.0, serve/instrumentator/health.py"),
         }),
-        models: None,
         queue: Some(Queue {
             path: "/metrics",
             running: &["vllm:num_requests_running"],
@@ -41,6 +38,7 @@ pub(super) static PRESET: Preset = Preset {
             origin: Origin::read("vLLM 0.33.0, serve/instrumentator/metrics.py"),
         }),
         asleep: Some(Flag { path: "/is_sleeping", pointer: "/is_sleeping", origin: SLEEP }),
+        ..Watch::USUAL
     },
     launch: Launch {
         programs: &["vllm", "vllm.entrypoints.openai.api_server", "vllm.entrypoints.cli.main"],

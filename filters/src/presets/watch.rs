@@ -22,6 +22,19 @@ pub struct Watch {
     pub asleep: Option<Flag>,
 }
 
+impl Watch {
+    /// An engine that tells nothing, looked at as often as is usual.
+    pub const USUAL: Self = Self {
+        every_ms: 2_000,
+        eager_ms: 200,
+        listens: Listens::First,
+        health: None,
+        models: None,
+        queue: None,
+        asleep: None,
+    };
+}
+
 /// When an engine begins to listen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Listens {
