@@ -16,12 +16,9 @@ pub(super) static PRESET: Preset = Preset {
     wake: Wake::None,
     sleep: None,
     watch: Watch {
-        every_ms: 2_000,
-        eager_ms: 200,
         listens: Listens::First,
         // Its 503 says "Loading model" and nothing else, also when it wakes.
         health: Some(Health { path: "/health", loading: &[503], origin: SEEN_LOADING }),
-        models: None,
         queue: Some(Queue {
             path: "/metrics",
             running: &["llamacpp:requests_processing"],
@@ -35,9 +32,19 @@ pub(super) static PRESET: Preset = Preset {
             pointer: "/is_sleeping",
             origin: Origin::seen("llama-server 7e4c0a9, recorded run with --sleep-idle-seconds"),
         }),
+        ..Watch::USUAL
     },
     launch: Launch {
         only_with: &[
+            "--embd-gemma-default",
+            "--fim-qwen-1.5b-default",
+            "--fim-qwen-3b-default",
+            "--fim-qwen-7b-default",
+            "--fim-qwen-30b-default",
+            "--gpt-oss-20b-default",
+            "--gpt-oss-120b-default",
+            "--vision-gemma-4b-default",
+            "--vision-gemma-12b-default",
             "-m",
             "--model",
             "-mu",

@@ -66,10 +66,12 @@ fn host_of(text: &str) -> Option<String> {
     }
 }
 
-/// A port alone or behind an address.
+/// A port alone, behind an address, or published by a container (`HOST:CONTAINER`): that one is reached at the host's.
 fn port_of(text: &str) -> Option<u16> {
     let (host, port) = split(text);
-    port.unwrap_or(host).parse().ok().filter(|port| *port != 0)
+    let is_number = |text: &&str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let published = port.and_then(|_| host.rsplit(':').next()).filter(is_number);
+    published.or(port).unwrap_or(host).parse().ok().filter(|port| *port != 0)
 }
 
 /// The host and the port of an address, or one of them, as engines take them.
@@ -117,6 +119,8 @@ mod tests {
             ("e --host 10.0.0.2", variables, "http://10.0.0.2:91"),
             ("e --host 10.0.0.2 --host=b --port 83", variables, "http://b:83"),
             ("e -listen :84", variables, "http://127.0.0.1:84"),
+            ("e --port 8081:80", &[], "http://127.0.0.1:8081"),
+            ("e --port 127.0.0.1:8081:80", &[], "http://127.0.0.1:8081"),
             ("e -listen 10.0.0.3:85", variables, "http://10.0.0.3:85"),
             ("e", &[("PORT", "0.0.0.0")], "http://127.0.0.1:80"),
             ("e --uds /e --host 10.0.0.2 --port 81", variables, "unix:/e"),
