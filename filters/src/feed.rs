@@ -64,6 +64,25 @@ pub struct Snapshot {
     pub identity: Option<Identity>,
 }
 
+impl Snapshot {
+    /// An engine in this state of which nothing else is known; nothing was told before.
+    #[must_use]
+    pub fn of(preset: &str, state: State) -> Self {
+        Self {
+            seq: 0,
+            preset: preset.to_owned(),
+            engine: Condition::of(state),
+            models: BTreeMap::new(),
+            gates: false,
+            unlisted: None,
+            running: None,
+            waiting: None,
+            restarts: 0,
+            identity: None,
+        }
+    }
+}
+
 /// One state with what is known of its end.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Condition {

@@ -84,18 +84,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     fn snapshot(state: State) -> Snapshot {
-        Snapshot {
-            seq: 1,
-            preset: "ollama".into(),
-            engine: Condition::of(state),
-            models: BTreeMap::new(),
-            gates: false,
-            unlisted: None,
-            running: None,
-            waiting: None,
-            restarts: 0,
-            identity: None,
-        }
+        Snapshot::of("ollama", state)
     }
 
     fn code(snapshot: &Snapshot, model: Option<&str>) -> Option<(u16, &'static str, Option<u64>, bool)> {

@@ -21,9 +21,8 @@ mod wishes;
 
 pub use event::{Action, Event, Exit, Order, Outcome, SpawnFault};
 
-use spillway_filters::feed::{Condition, Identity, Moment, Snapshot, State, Why};
+use spillway_filters::feed::{Identity, Moment, Snapshot, State, Why};
 use spillway_filters::presets::Preset;
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::backoff::Faults;
@@ -122,16 +121,8 @@ impl Machine {
             lives: 0,
             orders: 0,
             shown: Snapshot {
-                seq: 0,
-                preset: setup.preset.name.to_owned(),
-                engine: Condition::of(State::Absent),
-                models: BTreeMap::new(),
                 gates: setup.preset.watch.models.is_some_and(|list| list.gates),
-                unlisted: None,
-                running: None,
-                waiting: None,
-                restarts: 0,
-                identity: None,
+                ..Snapshot::of(setup.preset.name, State::Absent)
             },
             over: false,
         }

@@ -16,7 +16,7 @@ const VLLM_MODELS: (&str, &str) = ("/v1/models", r#"{"data":[{"id":"x","root":"o
 
 async fn llama() -> Stage {
     let stage = Stage::new(&[PROPS, NO_ADAPTERS]).await;
-    stage.write("work/models/a.gguf", "weights");
+    stage.write("srv/models/a.gguf", "weights");
     stage
 }
 
@@ -56,7 +56,7 @@ async fn a_changed_file_is_read_again() {
     let stage = llama().await;
     let before = stage.see("llama_cpp").await;
     assert_eq!(stage.see("llama_cpp").await, before);
-    stage.write("work/models/a.gguf", "other weights");
+    stage.write("srv/models/a.gguf", "other weights");
     let after = stage.see("llama_cpp").await;
     assert_part(&after, "weights", Some(&format!("gguf:sha256:{}", sha256(b"other weights"))));
     assert_ne!(after.digest, before.digest);
@@ -74,7 +74,7 @@ async fn weights_that_are_not_the_files_own_are_none() {
     // It has an adapter, or does not say that it has none.
     for answers in [&[PROPS, ("/lora-adapters", r#"[{"id":0}]"#)] as &[_], &[PROPS]] {
         let stage = Stage::new(answers).await;
-        stage.write("work/models/a.gguf", "weights");
+        stage.write("srv/models/a.gguf", "weights");
         assert_part(&stage.see("llama_cpp").await, "weights", None);
     }
 }
@@ -82,7 +82,7 @@ async fn weights_that_are_not_the_files_own_are_none() {
 #[tokio::test]
 async fn a_file_that_was_replaced_under_the_engine_is_none() {
     let stage = llama().await;
-    let map = "7f00-7f01 r--s 0 fe:00 1    /work/models/a.gguf";
+    let map = "7f00-7f01 r--s 0 fe:00 1    /srv/models/a.gguf";
     stage.write("proc/100/maps", &format!("{map} (deleted)\n"));
     assert_part(&stage.see("llama_cpp").await, "weights", None);
     stage.write("proc/100/maps", &format!("{map}\n"));
@@ -188,7 +188,7 @@ async fn a_commit_that_the_engine_states_covers_weights_and_tokenizer() {
 async fn a_branch_and_a_folder_of_that_name_are_no_commit() {
     assert_part(&info("main").await.see("tei").await, "weights", None);
     let stage = info(COMMIT).await;
-    stage.write("work/o/n/config.json", "{}");
+    stage.write("srv/o/n/config.json", "{}");
     assert_part(&stage.see("tei").await, "weights", None);
 }
 

@@ -6,7 +6,6 @@ use spillway_shim::command::{self, Command, Stop};
 use spillway_shim::config::Address;
 use spillway_shim::output::Output;
 use spillway_shim::serve::{Socket, Told};
-use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -103,16 +102,5 @@ pub(crate) fn loading() -> Condition {
 }
 
 pub(crate) fn snapshot(seq: u64, state: State) -> Snapshot {
-    Snapshot {
-        seq,
-        preset: "vllm".into(),
-        engine: Condition::of(state),
-        models: BTreeMap::new(),
-        gates: false,
-        unlisted: None,
-        running: None,
-        waiting: None,
-        restarts: 0,
-        identity: None,
-    }
+    Snapshot { seq, ..Snapshot::of("vllm", state) }
 }

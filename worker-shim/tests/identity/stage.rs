@@ -44,7 +44,7 @@ impl Stage {
         self.write(&format!("proc/{id}/maps"), "");
         self.link(&format!("proc/{id}/ns/mnt"), "mnt:[1]");
         self.link(&format!("proc/{id}/root"), "/");
-        self.link(&format!("proc/{id}/cwd"), "/work");
+        self.link(&format!("proc/{id}/cwd"), "/srv");
         self.link(&format!("proc/{id}/fd/0"), "/dev/null");
     }
 

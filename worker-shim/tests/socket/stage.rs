@@ -1,11 +1,10 @@
 //! A served socket, whose state and wishes the test holds, and a caller that speaks HTTP/1.1 by hand.
 
-use spillway_filters::feed::{Condition, Snapshot, State};
+use spillway_filters::feed::{Snapshot, State};
 use spillway_shim::asked::Asked;
 use spillway_shim::config::Address;
 use spillway_shim::output::Output;
 use spillway_shim::serve::{Socket, Told};
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -98,18 +97,7 @@ pub(crate) fn post(path: &str, body: &str) -> String {
 }
 
 pub(crate) fn snapshot(seq: u64, state: State) -> Snapshot {
-    Snapshot {
-        seq,
-        preset: "vllm".into(),
-        engine: Condition::of(state),
-        models: BTreeMap::new(),
-        gates: false,
-        unlisted: None,
-        running: None,
-        waiting: None,
-        restarts: 0,
-        identity: None,
-    }
+    Snapshot { seq, ..Snapshot::of("vllm", state) }
 }
 
 pub(crate) async fn soon<T>(coming: impl Future<Output = T>) -> T {
