@@ -55,6 +55,15 @@ impl Report {
         self.count(|outcome| matches!(outcome, Outcome::Failed(_)))
     }
 
+    /// What failed and how, one paragraph for each case: for the end of a long log.
+    pub fn failures(&self) -> String {
+        let told = self.rows.iter().filter_map(|row| match &row.outcome {
+            Outcome::Failed(how) => Some(format!("{}: {how}\n", row.name)),
+            Outcome::Passed | Outcome::Waived(_) => None,
+        });
+        told.collect()
+    }
+
     fn count(&self, which: impl Fn(&Outcome) -> bool) -> usize {
         self.rows.iter().filter(|row| which(&row.outcome)).count()
     }

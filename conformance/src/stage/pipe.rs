@@ -3,8 +3,10 @@
 use std::fmt;
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
+use std::os::fd::{AsFd, AsRawFd as _};
 use std::path::PathBuf;
 
+use nix::sys::socket::{Shutdown, getsockopt, shutdown, sockopt};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpStream, UnixStream};
 
@@ -81,6 +83,27 @@ impl Stream {
             Self::Tcp(stream) => stream.shutdown().await,
             Self::Unix(stream) => stream.shutdown().await,
         }
+    }
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        match self {
+            Self::Tcp(stream) => hang_up(stream),
+            Self::Unix(stream) => hang_up(stream),
+        }
+    }
+}
+
+/// Ends what a socket is for, just before it is closed. A process that another thread is starting has a copy of it until its program runs,
+/// and until then a close alone would not be seen by the peer.
+pub(super) fn hang_up(socket: &impl AsFd) {
+    let socket = socket.as_fd();
+    // A reset comes from the close alone.
+    let resets = getsockopt(&socket, sockopt::Linger).is_ok_and(|linger| linger.l_onoff != 0);
+    if !resets {
+        // A peer that has gone first is no fault.
+        shutdown(socket.as_raw_fd(), Shutdown::Both).ok();
     }
 }
 

@@ -1,11 +1,14 @@
 //! A program of a stage beside the sidecar: the shim, or an engine without one. What it wrote is kept; it ends with its stage.
 
 use std::ffi::OsString;
+use std::fmt;
 use std::io::Read;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Arc;
 
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use parking_lot::Mutex;
 
 use super::patience::within;
@@ -109,9 +112,10 @@ impl Drop for Program {
 /// # Errors
 /// A finding when it cannot be sent.
 pub fn signal(id: u32, name: &str) -> Verdict {
-    let kill = format!("kill -{name} {id}");
-    let status = Command::new("sh").args(["-c", &kill]).status()?;
-    if status.success() { Ok(()) } else { Err(Finding::new(format!("`{kill}` failed: {status}"))) }
+    let failed = |why: &dyn fmt::Display| Finding::new(format!("SIG{name} to process {id}: {why}"));
+    let signal: Signal = format!("SIG{name}").parse().map_err(|error| failed(&error))?;
+    let process = i32::try_from(id).map_err(|error| failed(&error))?;
+    kill(Pid::from_raw(process), signal).map_err(|error| failed(&error))
 }
 
 /// Memory of a process that is resident, in KiB; nothing when it has ended.

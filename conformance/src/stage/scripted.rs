@@ -15,7 +15,7 @@ use tokio::task::JoinHandle;
 
 use super::gate::Gate;
 use super::journal::{Ending, Heard, Journal, Record};
-use super::pipe::{Address, Framing, Pipe, Stream};
+use super::pipe::{Address, Framing, Pipe, Stream, hang_up};
 use super::script::{Answer, Play, Step};
 use crate::expect::Verdict;
 
@@ -77,6 +77,15 @@ impl Listener {
                 Ok(Stream::Tcp(stream))
             }
             Self::Unix(listener) => Ok(Stream::Unix(listener.accept().await?.0)),
+        }
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        match self {
+            Self::Tcp(listener) => hang_up(listener),
+            Self::Unix(listener) => hang_up(listener),
         }
     }
 }

@@ -11,6 +11,7 @@ use tokio::sync::watch;
 use super::client::{Client, Request};
 use super::patience::{eventually, within};
 use super::pipe::Address;
+use super::program::signal;
 use crate::expect::{Finding, Verdict, contains};
 
 /// What the process has said on stderr.
@@ -157,9 +158,7 @@ impl Sidecar {
     /// # Errors
     /// A finding when it cannot be sent.
     pub fn signal(&self, name: &str) -> Verdict {
-        let kill = format!("kill -{name} {}", self.child.id());
-        let status = Command::new("sh").args(["-c", &kill]).status()?;
-        if status.success() { Ok(()) } else { Err(Finding::new(format!("`{kill}` failed: {status}"))) }
+        signal(self.child.id(), name)
     }
 
     /// Waits until the process has ended.

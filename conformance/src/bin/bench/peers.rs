@@ -207,8 +207,7 @@ impl Drop for Running {
 
 /// Sends a signal to a process that this program started.
 pub(crate) fn signal(name: &str, pid: u32) -> io::Result<()> {
-    let status = Command::new("kill").arg(format!("-{name}")).arg(pid.to_string()).status()?;
-    if status.success() { Ok(()) } else { Err(io::Error::other(format!("kill -{name} {pid}: {status}"))) }
+    spillway_conformance::stage::program::signal(pid, name).map_err(|finding| io::Error::other(finding.to_string()))
 }
 
 fn free_port() -> io::Result<u16> {
