@@ -19,6 +19,7 @@ mod close_delimited_answer;
 mod cold_start_hands_back;
 mod connect_refused_is_provisioning;
 mod dripped_head_408;
+mod early_call_waits_for_the_shim;
 mod early_refusal_is_heard;
 mod engine_comes_and_goes;
 mod engine_refusal_shapes;
@@ -111,6 +112,7 @@ pub const ALL: &[Case] = &[
     cold_start_hands_back::CASE,
     connect_refused_is_provisioning::CASE,
     dripped_head_408::CASE,
+    early_call_waits_for_the_shim::CASE,
     early_refusal_is_heard::CASE,
     engine_comes_and_goes::CASE,
     engine_refusal_shapes::CASE,

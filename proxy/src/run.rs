@@ -86,8 +86,10 @@ pub fn start(config: &Config, inherited: &mut Inherited) -> Result<Running, Star
     let sockets = vec![front.listening.clone(), admin.listening.clone()];
     let (front_stop, front_watch) = watch::channel(false);
     let (admin_stop, admin_watch) = watch::channel(false);
-    let front = Some(front.serve("front", Lane::new(house.clone()), tls, front_watch));
-    admin.serve("admin", HttpServer::new_app(Admin::new(house.clone())), None, admin_watch);
+    // Whoever calls earlier waits in the socket's backlog.
+    let early = shim::first_word(house.clone());
+    let front = Some(front.serve("front", Lane::new(house.clone()), tls, front_watch, early));
+    admin.serve("admin", HttpServer::new_app(Admin::new(house.clone())), None, admin_watch, std::future::ready(()));
     let ticking = house.clone();
     tokio::spawn(house.clock.clone().run(move |tick| ticking.each_tick(tick)));
     shim::start(&house);
@@ -173,7 +175,15 @@ impl Bound {
         Ok(Self { listening: Listening::new(key, asked, bound, socket), unix })
     }
 
-    fn serve<A>(self, name: &str, app: A, tls: Option<TlsSettings>, stop: watch::Receiver<bool>) -> JoinHandle<()>
+    /// Accepts connections once `early` is over.
+    fn serve<A>(
+        self,
+        name: &str,
+        app: A,
+        tls: Option<TlsSettings>,
+        stop: watch::Receiver<bool>,
+        early: impl Future<Output = ()> + Send + 'static,
+    ) -> JoinHandle<()>
     where
         A: ServerApp + Send + Sync + 'static,
     {
@@ -189,7 +199,10 @@ impl Bound {
         let mut fds = Fds::new();
         fds.add(bound, socket);
         let fds = Arc::new(Mutex::new(fds));
-        tokio::spawn(async move { service.start_service(Some(fds), stop, 1).await })
+        tokio::spawn(async move {
+            early.await;
+            service.start_service(Some(fds), stop, 1).await;
+        })
     }
 }
 

@@ -31,6 +31,8 @@ pub(crate) struct Shim {
     /// The newest snapshot and when it came; none: nothing is known.
     known: ArcSwapOption<Known>,
     changed: Notify,
+    /// Its word came, or did not: see `first_word`.
+    asked: Notify,
     /// When the log was told of a change last.
     said_at: Mutex<Option<Instant>>,
     /// The preset of our configuration: the shim's should be the same.
@@ -47,7 +49,8 @@ impl Shim {
     pub(crate) fn new(address: Address, preset: &'static str) -> Self {
         // In containers every process has the same number: the rest tells them apart.
         let name = format!("spillway-{}-{:x}", std::process::id(), RandomState::new().build_hasher().finish());
-        Self { address, name, known: ArcSwapOption::empty(), changed: Notify::new(), said_at: Mutex::default(), preset }
+        let (changed, asked) = (Notify::new(), Notify::new());
+        Self { address, name, known: ArcSwapOption::empty(), changed, asked, said_at: Mutex::default(), preset }
     }
 
     /// What the engine would say; none: it is asked. `model` is the name of a model that may be served elsewhere.
@@ -116,11 +119,13 @@ impl Shim {
             tracing::info!(state = state.token(), "the engine's state, as the shim tells it");
         }
         self.changed.notify_one();
+        self.asked.notify_one();
     }
 
     fn lost(&self) {
         // Who follows again is told anew what is in flight.
         self.changed.notify_one();
+        self.asked.notify_one();
         if self.known.swap(None).is_some() && self.may_say() {
             tracing::warn!(shim = %self.address, "the engine's state is not known any more: the engine is tried each time");
         }
@@ -137,6 +142,17 @@ impl Shim {
             *said_at = Some(now);
         }
         may
+    }
+}
+
+/// How long callers who are early wait for the shim's first word; a shim that is not there is known at once.
+const FIRST_WORD: Duration = Duration::from_secs(5);
+
+/// Waits until the shim, when there is one, has been asked once. A call before that would be sent to an engine that may be asleep.
+pub(crate) async fn first_word(house: Arc<House>) {
+    if let Some(shim) = &house.shim {
+        // Late: the engine is tried, as with any shim that says nothing.
+        tokio::time::timeout(FIRST_WORD, shim.asked.notified()).await.ok();
     }
 }
 
