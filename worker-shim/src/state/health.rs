@@ -58,6 +58,8 @@ impl Health {
         self.seen = match sighting.reach {
             // One that asks for a key takes requests, and its callers have one.
             Reach::Answered(200..=299 | 401 | 403) => Seen::Well,
+            // It does not have the path: another engine, or another version. What is not known is not foreseen.
+            Reach::Answered(status) if lacks_path(status) && !is_loading(watch, status) => Seen::Well,
             Reach::Answered(status) if !self.was_well || is_loading(watch, status) => Seen::Loading,
             Reach::Answered(_) => Seen::Unwell(Why::Health),
             Reach::Silent if !self.was_well => Seen::Mute,
@@ -91,6 +93,11 @@ impl Health {
         let (Some(most), Some(waiting)) = (max_waiting, self.waiting) else { return false };
         waiting > if self.saturated { most / 2 } else { most }
     }
+}
+
+/// Whether this is how a server answers to a path that it does not have.
+const fn lacks_path(status: u16) -> bool {
+    matches!(status, 404 | 405 | 501)
 }
 
 fn is_loading(watch: &Watch, status: u16) -> bool {

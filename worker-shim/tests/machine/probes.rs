@@ -40,6 +40,18 @@ fn an_engine_that_asks_for_a_key_takes_requests() {
 }
 
 #[test]
+fn an_engine_without_the_path_of_its_preset_is_tried() {
+    for code in [404, 405, 501] {
+        Rig::new(setup(&PLAIN)).walk(&[
+            (On(Event::Begun), "loading", "spawn"),
+            (On(Event::Spawned), "loading", ""),
+            (See(status(code)), "ready", ""),
+            (See(status(500)), "unhealthy health", ""),
+        ]);
+    }
+}
+
+#[test]
 fn a_busy_engine_may_leave_two_rounds_unanswered() {
     Rig::up(setup(&PLAIN), status(200)).walk(&[
         (SILENT, "ready", ""),
