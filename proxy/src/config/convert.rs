@@ -80,8 +80,8 @@ pub(super) fn deployment<'t>(mut root: Table<'t>, surroundings: &Surroundings<'_
     }
     root.finish();
 
-    let engine = engine.map(|(engine, placed)| {
-        engine::keep_apart(&front, &admin, &placed);
+    let engine = engine.map(|(engine, placed, shim)| {
+        engine::keep_apart(&front, &admin, &placed, shim.as_ref());
         engine
     });
     Deployment { remote_serving, listen, admin: admin.address, engine, drain, log, upstreams, models, models_dir }

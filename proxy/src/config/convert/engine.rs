@@ -8,17 +8,19 @@ use crate::config::suggest::quoted;
 use crate::config::table::{Node, Table, did_you_mean};
 use spillway_filters::presets::{self, Preset};
 
-/// The engine, and where its address was written.
-pub(super) fn engine(mut table: Table<'_>) -> Option<(Engine, Placed<'_>)> {
+/// The engine, and where its address and its shim's were written.
+pub(super) fn engine(mut table: Table<'_>) -> Option<(Engine, Placed<'_>, Option<Placed<'_>>)> {
     let hint = format!("say which engine it is: {}", quoted(presets::NAMES, "or"));
     let preset = table.need("preset", &hint).and_then(|node| preset(&node));
     let base_url = table.take("base_url");
     let written = base_url.as_ref().and_then(|node| address(node, Address::engine));
-    let shim = table.take("shim").and_then(|node| address(&node, Address::shim));
+    let shim_node = table.take("shim");
+    let shim = shim_node.as_ref().and_then(|node| address(node, Address::shim));
     let (connect_ms, first_byte_ms, idle_ms) = timeouts(table.section("timeouts"));
     let max_in_flight = table.take("max_in_flight").and_then(|node| node.whole(1..=1_000_000));
     let rules = table.take("refusal").and_then(|node| node.list()).unwrap_or_default();
     let rules = rules.iter().filter_map(|rule| recogniser::rule(rule.table()?)).collect();
+    let placed_shim = shim.clone().map(|shim| Placed::new(shim, shim_node.as_ref(), &table));
     let place = Placed::new(Address::Tcp(String::new()), base_url.as_ref(), &table);
     table.finish();
 
@@ -29,7 +31,7 @@ pub(super) fn engine(mut table: Table<'_>) -> Option<(Engine, Placed<'_>)> {
     let max_in_flight = max_in_flight.map(|most| usize::try_from(most).expect("at most a million"));
     let engine =
         Engine { preset, address, path_prefix, shim, connect_ms, first_byte_ms, idle_ms, max_in_flight, rules };
-    Some((engine, placed))
+    Some((engine, placed, placed_shim))
 }
 
 fn preset(node: &Node<'_>) -> Option<&'static Preset> {
@@ -51,10 +53,15 @@ fn timeouts(mut table: Table<'_>) -> (u64, u64, u64) {
 }
 
 /// Notes listeners that would take each other's connections, and listeners that would call themselves.
-pub(super) fn keep_apart(front: &Placed<'_>, admin: &Placed<'_>, engine: &Placed<'_>) {
+pub(super) fn keep_apart(front: &Placed<'_>, admin: &Placed<'_>, engine: &Placed<'_>, shim: Option<&Placed<'_>>) {
     apart(admin, "admin.address", front, "listen.address");
     apart(engine, "engine.base_url", front, "listen.address");
     apart(engine, "engine.base_url", admin, "admin.address");
+    if let Some(shim) = shim {
+        apart(shim, "engine.shim", front, "listen.address");
+        apart(shim, "engine.shim", admin, "admin.address");
+        apart(shim, "engine.shim", engine, "engine.base_url");
+    }
 }
 
 /// The mistake is noted at an address that was written, when one was.
