@@ -334,6 +334,9 @@ fn recognise(
 /// What we say for an engine that cannot be reached (product section 8).
 pub(crate) fn unreached(house: &House, reason: NoConnection) -> (Trigger, ErrorAnswer) {
     if reason == NoConnection::Refused && !house.engine.was_reached() {
+        if let Some(shim) = &house.shim {
+            shim.note_refused(house.engine.address());
+        }
         (Trigger::Provisioning, ErrorAnswer::provisioning())
     } else {
         (Trigger::Unhealthy, ErrorAnswer::engine_unreachable())

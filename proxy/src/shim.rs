@@ -17,6 +17,7 @@ use spillway_policies::Surface;
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher as _, Hasher as _};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 
@@ -33,8 +34,10 @@ pub(crate) struct Shim {
     changed: Notify,
     /// Its word came, or did not: see `first_word`.
     asked: Notify,
-    /// When the log was told of a change last.
-    said_at: Mutex<Option<Instant>>,
+    /// What the log was told last, and when.
+    said: Mutex<Said>,
+    /// The log was told that the engine does not listen where it is to be.
+    is_elsewhere: AtomicBool,
     /// The preset of our configuration: the shim's should be the same.
     preset: &'static str,
 }
@@ -45,12 +48,20 @@ struct Known {
     at: Instant,
 }
 
+/// What the log was told; none: that nothing is known.
+#[derive(Default)]
+struct Said {
+    state: Option<State>,
+    at: Option<Instant>,
+}
+
 impl Shim {
     pub(crate) fn new(address: Address, preset: &'static str) -> Self {
         // In containers every process has the same number: the rest tells them apart.
         let name = format!("spillway-{}-{:x}", std::process::id(), RandomState::new().build_hasher().finish());
         let (changed, asked) = (Notify::new(), Notify::new());
-        Self { address, name, known: ArcSwapOption::empty(), changed, asked, said_at: Mutex::default(), preset }
+        let (known, said, is_elsewhere) = (ArcSwapOption::empty(), Mutex::default(), AtomicBool::new(false));
+        Self { address, name, known, changed, asked, said, is_elsewhere, preset }
     }
 
     /// What the engine would say; none: it is asked. `model` is the name of a model that may be served elsewhere.
@@ -108,40 +119,53 @@ impl Shim {
         }])
     }
 
+    /// The engine refused a connection. Told once, where it can only be a mistake: it never took one, and the shim has it ready.
+    pub(crate) fn note_refused(&self, engine: &Address) {
+        let is_ready = self.known.load().as_ref().is_some_and(|known| known.snapshot.engine.state == State::Ready);
+        if is_ready && !self.is_elsewhere.swap(true, Ordering::Relaxed) {
+            tracing::warn!(
+                base_url = %engine,
+                "the shim says that the engine is ready, and nobody listens at base_url: base_url and the shim's --engine must \
+                 name the same engine"
+            );
+        }
+    }
+
     fn learned(&self, snapshot: Snapshot) {
-        let (state, preset) = (snapshot.engine.state, snapshot.preset.clone());
+        let preset = snapshot.preset.clone();
         let before = self.known.swap(Some(Arc::new(Known { at: Instant::now(), snapshot })));
         if before.is_none() && preset != self.preset {
             let ours = self.preset;
             tracing::warn!(ours, shim = preset, "the shim watches another kind of engine: give both the same preset");
         }
-        if before.is_none_or(|before| before.snapshot.engine.state != state) && self.may_say() {
-            tracing::info!(state = state.token(), "the engine's state, as the shim tells it");
-        }
+        self.say();
         self.changed.notify_one();
         self.asked.notify_one();
     }
 
     fn lost(&self) {
+        self.known.store(None);
+        self.say();
         // Who follows again is told anew what is in flight.
         self.changed.notify_one();
         self.asked.notify_one();
-        if self.known.swap(None).is_some() && self.may_say() {
-            tracing::warn!(shim = %self.address, "the engine's state is not known any more: the engine is tried each time");
-        }
     }
-}
 
-impl Shim {
-    /// Whether the log may be told: once a second at most, whatever the shim does.
-    fn may_say(&self) -> bool {
+    /// Tells the log of another state: once a second at most, whatever the shim does. What comes between is told when the second is over.
+    fn say(&self) {
+        let state = self.known.load().as_ref().map(|known| known.snapshot.engine.state);
         let now = Instant::now();
-        let mut said_at = self.said_at.lock();
-        let may = said_at.is_none_or(|at| now.duration_since(at) >= Duration::from_secs(1));
-        if may {
-            *said_at = Some(now);
+        let mut said = self.said.lock();
+        if state == said.state || said.at.is_some_and(|at| now.duration_since(at) < Duration::from_secs(1)) {
+            return;
         }
-        may
+        *said = Said { state, at: Some(now) };
+        match state {
+            Some(state) => tracing::info!(state = state.token(), "the engine's state, as the shim tells it"),
+            None => {
+                tracing::warn!(shim = %self.address, "the engine's state is not known any more: the engine is tried each time");
+            }
+        }
     }
 }
 

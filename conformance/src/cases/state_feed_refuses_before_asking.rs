@@ -137,7 +137,9 @@ async fn lost(stage: &Stage, shim: &Shim) -> Verdict {
     crate::stage::patience::eventually("the engine to be tried", || async {
         Ok(stage.ask(&chat("org/near")).await?.head.status() == 200)
     })
-    .await
+    .await?;
+    // However soon after another line: what is not told at once is told later.
+    stage.sidecar.says("the engine's state is not known any more").await
 }
 
 /// Requests of callers at the engine.

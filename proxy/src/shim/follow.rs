@@ -7,6 +7,7 @@ use crate::house::House;
 use pingora_core::protocols::http::client::HttpSession;
 use spillway_filters::event_stream::EventStream;
 use spillway_filters::feed;
+use std::io::ErrorKind;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::{TcpStream, UnixStream};
@@ -50,8 +51,16 @@ impl Shim {
             Address::Unix(path) => UnixStream::connect(path).await.map(drop),
             Address::Tcp(address) => TcpStream::connect(address).await.map(drop),
         };
-        reached
-            .map_or_else(|error| error.to_string(), |()| "what listens there does not answer as a shim does".to_owned())
+        let Err(error) = reached else { return "what listens there does not answer as a shim does".to_owned() };
+        match error.kind() {
+            ErrorKind::PermissionDenied => format!(
+                "{error}: run both as one user, or the shim with --socket-mode 660 and a group that both are in"
+            ),
+            ErrorKind::NotFound | ErrorKind::ConnectionRefused => {
+                format!("{error}: start spillway-shim, or mend engine.shim")
+            }
+            _ => error.to_string(),
+        }
     }
 }
 

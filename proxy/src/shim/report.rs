@@ -24,6 +24,7 @@ pub(crate) async fn report(house: Arc<House>) {
             () = shim.changed.notified() => {}
             () = tokio::time::sleep(pause) => {}
         }
+        shim.say();
         let Some(activity) = activity(&house, shim) else {
             told = None;
             continue;
