@@ -24,7 +24,7 @@ pub struct Foreseen {
     pub only_if_bridged: bool,
 }
 
-/// What the engine would say. `model` is the name of a model that may be served elsewhere; none: only the engine as a whole counts.
+/// What the engine would say. `model` is the model that is asked for; none: only the engine as a whole counts.
 ///
 /// `elapsed_ms` is the age of the snapshot.
 #[must_use]
@@ -37,6 +37,11 @@ pub fn foresee(snapshot: &Snapshot, model: Option<&str>, elapsed_ms: u64) -> Opt
     let model = model.filter(|_| snapshot.gates)?;
     let unlisted = snapshot.unlisted.filter(|_| lists(snapshot, model)).map(Condition::of);
     let condition = snapshot.models.get(model).or(unlisted.as_ref())?;
+    if condition.state == State::Draining {
+        // On its way down a call would be broken off, whoever sends it. It is loaded again by the wish that follows.
+        let (trigger, answer) = (Trigger::ModelLoading, ErrorAnswer::model_loading());
+        return Some(Foreseen { trigger, answer, only_if_bridged: false });
+    }
     let trigger = condition.state.model_trigger()?;
     Some(Foreseen { trigger, answer: answer(trigger, condition, elapsed_ms), only_if_bridged: true })
 }
@@ -48,8 +53,9 @@ pub fn needs_a_wish(snapshot: &Snapshot, model: Option<&str>) -> bool {
         return snapshot.engine.state.waits_for_a_wish();
     }
     let Some(model) = model else { return false };
+    let needs = |condition: &Condition| condition.state.waits_for_a_wish() || condition.state == State::Draining;
     // What is not listed may have to be loaded too.
-    snapshot.models.get(model).map_or_else(|| lists(snapshot, model), |condition| condition.state.waits_for_a_wish())
+    snapshot.models.get(model).map_or_else(|| lists(snapshot, model), needs)
 }
 
 /// Whether the engine would list the model if it was loaded.
@@ -130,6 +136,9 @@ mod tests {
         assert_eq!(code(&ready, Some("m:120b-cloud")), Some((503, "MODEL_LOADING", Some(5), true)));
         ready.unlisted = None;
         assert_eq!(code(&ready, Some("unlisted")), None);
+        // On its way down it would break every call off.
+        ready.models.insert("leaves".into(), Condition::of(State::Draining));
+        assert_eq!(code(&ready, Some("leaves")), Some((503, "MODEL_LOADING", Some(5), false)));
     }
 
     #[test]
@@ -170,7 +179,9 @@ mod tests {
         ready.models = BTreeMap::from([
             ("comes".into(), Condition::of(State::Loading)),
             ("sleeps".into(), Condition::of(State::Asleep)),
+            ("leaves".into(), Condition::of(State::Draining)),
         ]);
+        assert!(needs_a_wish(&ready, Some("leaves")), "it is wanted again");
         assert!(!needs_a_wish(&ready, Some("comes")));
         assert!(needs_a_wish(&ready, Some("sleeps")) && needs_a_wish(&ready, Some("unlisted")));
         assert!(!needs_a_wish(&ready, Some("m:cloud")), "it is never loaded here");

@@ -20,8 +20,7 @@ pub(crate) fn by_shim(house: &House, call: &Call, route: &Route<'_>) -> Option<R
     let Some(surface) = call.surface else {
         return shim.foresee_unbridged(None).map(|seen| foreseen(call, seen.trigger, seen.answer));
     };
-    let model = matches!(route, Route::Hybrid { .. }).then_some(call.model.as_str());
-    let seen = shim.foresee(model)?;
+    let seen = shim.foresee(Some(&call.model))?;
     if seen.only_if_bridged && !would_bridge(route, surface, seen.trigger) {
         return None;
     }
