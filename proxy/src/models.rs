@@ -19,6 +19,13 @@ pub(crate) async fn serve<'c>(house: &'c House, mut client: Client<'c>, call: Ca
     let wanted = models::wanted(call.path());
     let wanted = wanted.as_deref();
     let book = |said| Book { routes: &house.routes, remote_serving: house.remote_serving, said };
+    // An engine that is known not to answer is not waited for: most of them hold a question, too.
+    if let Some(seen) = house.shim.as_ref().and_then(|shim| shim.foresee(None))
+        && let Some(list) = said(seen.trigger).and_then(|said| models::complete(&[], wanted, &book(said)))
+    {
+        client.log.foreseen = true;
+        return ours(client, list).await;
+    }
     models::ask_plainly(&mut client.connection.request_head);
     let (answer, said) = match local::attempt(house, &mut client, &call, &Route::Local).await {
         Local::Accepted(answer) => match answer.head.status {
@@ -29,21 +36,24 @@ pub(crate) async fn serve<'c>(house: &'c House, mut client: Client<'c>, call: Ca
         },
         Local::Broken(fault) => return client.fault(fault).await,
         Local::Refused(refused) => {
-            let said = match refused.meaning.trigger {
-                Trigger::Provisioning => Said::Starting,
-                Trigger::Unhealthy => Said::Unreachable,
-                // It sleeps.
-                Trigger::ModelLoading if refused.foreseen => Said::Loading,
-                // It is there, and full.
-                Trigger::ModelLoading | Trigger::Saturated => return client.restore(refused, Disclosure::Local).await,
-            };
-            return match models::complete(&[], wanted, &book(said)) {
+            let said = said(refused.meaning.trigger);
+            return match said.and_then(|said| models::complete(&[], wanted, &book(said))) {
                 Some(list) => ours(client, list).await,
                 None => client.restore(refused, Disclosure::Local).await,
             };
         }
     };
     read(house, client, call, answer, wanted, &book(said)).await
+}
+
+/// What a refusal says of the engine's list; none: it is there, and full.
+const fn said(trigger: Trigger) -> Option<Said> {
+    match trigger {
+        Trigger::Provisioning => Some(Said::Starting),
+        Trigger::Unhealthy => Some(Said::Unreachable),
+        Trigger::ModelLoading => Some(Said::Loading),
+        Trigger::Saturated => None,
+    }
 }
 
 /// Reads the engine's answer to its end and completes it.
