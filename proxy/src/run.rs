@@ -54,6 +54,8 @@ pub struct Running {
     front: Option<JoinHandle<()>>,
     front_stop: watch::Sender<bool>,
     admin_stop: watch::Sender<bool>,
+    /// Tells the shim what is in flight.
+    report: Option<JoinHandle<()>>,
     sockets: Vec<Listening>,
     /// Where callers connect.
     pub front_address: String,
@@ -92,8 +94,8 @@ pub fn start(config: &Config, inherited: &mut Inherited) -> Result<Running, Star
     admin.serve("admin", HttpServer::new_app(Admin::new(house.clone())), None, admin_watch, std::future::ready(()));
     let ticking = house.clone();
     tokio::spawn(house.clock.clone().run(move |tick| ticking.each_tick(tick)));
-    shim::start(&house);
-    Ok(Running { house, front, front_stop, admin_stop, sockets, front_address, admin_address })
+    let report = shim::start(&house);
+    Ok(Running { house, front, front_stop, admin_stop, report, sockets, front_address, admin_address })
 }
 
 impl Running {
@@ -133,7 +135,7 @@ impl Running {
         }
     }
 
-    async fn finish(&self, max: Duration) {
+    async fn finish(&mut self, max: Duration) {
         self.house.drain();
         let finished = async {
             let mut look = tokio::time::interval(Duration::from_millis(10));
@@ -142,6 +144,12 @@ impl Running {
             }
         };
         let _ = tokio::time::timeout(max, finished).await;
+        if let Some(report) = self.report.take() {
+            // Ended first, so that nothing older comes behind the last word.
+            report.abort();
+            let _ = report.await;
+            shim::farewell(&self.house).await;
+        }
         let _ = self.admin_stop.send(true);
     }
 

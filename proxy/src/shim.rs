@@ -20,9 +20,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use tokio::sync::Notify;
+use tokio::task::JoinHandle;
 
-pub(crate) use follow::follow;
-pub(crate) use report::report;
+use follow::follow;
+pub(crate) use report::farewell;
+use report::report;
 
 /// The shim beside the engine.
 pub(crate) struct Shim {
@@ -38,6 +40,8 @@ pub(crate) struct Shim {
     said: Mutex<Said>,
     /// The log was told that the engine does not listen where it is to be.
     is_elsewhere: AtomicBool,
+    /// The log was told that the shim's preset is another.
+    is_foreign: AtomicBool,
     /// The preset of our configuration: the shim's should be the same.
     preset: &'static str,
 }
@@ -59,12 +63,20 @@ impl Shim {
     pub(crate) fn new(address: Address, preset: &'static str) -> Self {
         // In containers every process has the same number: the rest tells them apart.
         let name = format!("spillway-{}-{:x}", std::process::id(), RandomState::new().build_hasher().finish());
-        let (changed, asked) = (Notify::new(), Notify::new());
-        let (known, said, is_elsewhere) = (ArcSwapOption::empty(), Mutex::default(), AtomicBool::new(false));
-        Self { address, name, known, changed, asked, said, is_elsewhere, preset }
+        Self {
+            address,
+            name,
+            known: ArcSwapOption::empty(),
+            changed: Notify::new(),
+            asked: Notify::new(),
+            said: Mutex::default(),
+            is_elsewhere: AtomicBool::new(false),
+            is_foreign: AtomicBool::new(false),
+            preset,
+        }
     }
 
-    /// What the engine would say; none: it is asked. `model` is the name of a model that may be served elsewhere.
+    /// What the engine would say; none: it is asked.
     pub(crate) fn foresee(&self, model: Option<&str>) -> Option<Foreseen> {
         let known = self.known.load();
         let known = known.as_ref()?;
@@ -132,12 +144,11 @@ impl Shim {
     }
 
     fn learned(&self, snapshot: Snapshot) {
-        let preset = snapshot.preset.clone();
-        let before = self.known.swap(Some(Arc::new(Known { at: Instant::now(), snapshot })));
-        if before.is_none() && preset != self.preset {
-            let ours = self.preset;
-            tracing::warn!(ours, shim = preset, "the shim watches another kind of engine: give both the same preset");
+        if snapshot.preset != self.preset && !self.is_foreign.swap(true, Ordering::Relaxed) {
+            let (ours, shim) = (self.preset, &snapshot.preset);
+            tracing::warn!(ours, shim, "the shim watches another kind of engine: give both the same preset");
         }
+        self.known.store(Some(Arc::new(Known { at: Instant::now(), snapshot })));
         self.say();
         self.changed.notify_one();
         self.asked.notify_one();
@@ -180,10 +191,9 @@ pub(crate) async fn first_word(house: Arc<House>) {
     }
 }
 
-/// The tasks that keep the shim's word fresh, when there is one.
-pub(crate) fn start(house: &Arc<House>) {
-    if house.shim.is_some() {
-        tokio::spawn(follow(house.clone()));
-        tokio::spawn(report(house.clone()));
-    }
+/// The tasks that keep the shim's word fresh, when there is one; the one that tells it what is in flight.
+pub(crate) fn start(house: &Arc<House>) -> Option<JoinHandle<()>> {
+    house.shim.as_ref()?;
+    tokio::spawn(follow(house.clone()));
+    Some(tokio::spawn(report(house.clone())))
 }

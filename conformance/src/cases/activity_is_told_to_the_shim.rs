@@ -1,25 +1,33 @@
 //! Does the shim learn what is in flight at the engine, so that it ends nothing under a request?
 
+use serde_json::{Value, json};
+
 use crate::case::Case;
-use crate::expect::{Verdict, holds, same};
-use crate::stage::Bench;
+use crate::expect::{During, Verdict, holds, same};
+use crate::stage::client::Client;
 use crate::stage::gate::Gate;
 use crate::stage::journal::Record;
 use crate::stage::sample::{Surface, chat_events, chat_text, request};
 use crate::stage::script::Play;
 use crate::stage::setup::Setup;
 use crate::stage::shim::{self, Shim, activity};
+use crate::stage::{Bench, Stage};
 
 /// The case.
 pub(super) const CASE: Case = Case {
     name: "activity_is_told_to_the_shim",
-    clause: "the shim is told which snapshot is acted on and how many requests are at the engine, a stream counting until its end",
+    clause: "the shim is told which snapshot is acted on and how many requests are at the engine, a stream counting until its end, and a last word when the sidecar ends",
     faults: &[],
     run: |bench| Box::pin(run(bench)),
 };
 
 async fn run(bench: Bench) -> Verdict {
-    let mut shim = Shim::tells(&[shim::engine("ready"), shim::engine("draining")]).await?;
+    a_stream_counts(&bench).await.during("a stream")?;
+    the_last_word(&bench).await.during("the end of the sidecar")
+}
+
+/// A sidecar beside this shim, and a stream through it that goes on when the gate opens.
+async fn streaming(bench: &Bench, shim: &Shim) -> Verdict<(Stage, Client, Gate)> {
     let setup = Setup::new().preset("openai").engine(&format!("shim = \"{}\"", shim.address().url()));
     let stage = bench.stage(setup).await?;
     let gate = Gate::new();
@@ -31,8 +39,32 @@ async fn run(bench: Bench) -> Verdict {
     client.send(request(Surface::ChatStream, "org/chat").bytes()).await?;
     same("the status", &client.head().await?.status(), &200)?;
     client.event().await?;
+    Ok((stage, client, gate))
+}
+
+fn last(record: &Record) -> Option<Value> {
+    record.heard.iter().filter_map(activity).next_back()
+}
+
+/// Told every second while nothing changes, so that without a last word the shim would wait for a name that is gone.
+async fn the_last_word(bench: &Bench) -> Verdict {
+    let shim = Shim::tells(&[shim::engine("ready")]).await?;
+    let (mut stage, mut client, gate) = streaming(bench, &shim).await?;
+    let counted = |record: &Record| last(record).is_some_and(|told| told["in_flight"] == 1);
+    shim.scripted.journal().until("the stream to be told of", counted).await?;
+    stage.sidecar.terminate()?;
+    gate.open();
+    client.events().await?;
+    same("the sidecar's exit code", &stage.sidecar.exit().await?.code(), &Some(0))?;
+    let heard = shim.scripted.journal().heard();
+    let last = heard.iter().filter_map(activity).next_back().unwrap_or_default();
+    same("in flight, as told last", &last["in_flight"], &json!(0))
+}
+
+async fn a_stream_counts(bench: &Bench) -> Verdict {
+    let mut shim = Shim::tells(&[shim::engine("ready"), shim::engine("draining")]).await?;
+    let (_stage, mut client, gate) = streaming(bench, &shim).await?;
     shim.next().await?;
-    let last = |record: &Record| record.heard.iter().filter_map(activity).next_back();
     shim.scripted
         .journal()
         .until("the stream to be told of", |record| {

@@ -28,16 +28,21 @@ pub(crate) async fn follow(house: Arc<House>) {
     loop {
         let heard = match open(shim).await {
             Some(session) => listen(shim, session).await,
-            None => false,
+            None => Heard::Nothing,
         };
-        if heard {
-            (pause, complained) = (FIRST_PAUSE, false);
-        }
         shim.lost();
-        if !heard && !complained && pause == LONGEST_PAUSE {
-            complained = true;
-            let reason = shim.unreached().await;
-            tracing::warn!(shim = %shim.address, reason, "the shim cannot be asked: the engine is tried each time");
+        match heard {
+            Heard::Snapshots => (pause, complained) = (FIRST_PAUSE, false),
+            Heard::Strange if !complained => {
+                complained = true;
+                tracing::warn!(shim = %shim.address, "the shim says what this version does not understand: use the same version of both");
+            }
+            Heard::Nothing if !complained && pause == LONGEST_PAUSE => {
+                complained = true;
+                let reason = shim.unreached().await;
+                tracing::warn!(shim = %shim.address, reason, "the shim cannot be asked: the engine is tried each time");
+            }
+            Heard::Strange | Heard::Nothing => {}
         }
         tokio::time::sleep(pause).await;
         pause = (pause * 2).min(LONGEST_PAUSE);
@@ -72,10 +77,18 @@ async fn open(shim: &Shim) -> Option<HttpSession> {
     (session.response_header()?.status == 200).then_some(session)
 }
 
-/// Takes in snapshots until the stream ends, falls silent or makes no sense; whether there was one.
-async fn listen(shim: &Shim, mut session: HttpSession) -> bool {
+/// What came of one subscription.
+enum Heard {
+    Snapshots,
+    /// It ended with something that is no snapshot.
+    Strange,
+    Nothing,
+}
+
+/// Takes in snapshots until the stream ends, falls silent or makes no sense.
+async fn listen(shim: &Shim, mut session: HttpSession) -> Heard {
     let mut events = EventStream::new(feed::MAX_SNAPSHOT_BYTES);
-    let mut heard = false;
+    let mut heard = Heard::Nothing;
     let silence = Duration::from_millis(feed::STALE_MS);
     while let Ok(Ok(Some(piece))) = tokio::time::timeout(silence, session.read_response_body()).await {
         events.feed(&piece);
@@ -85,15 +98,12 @@ async fn listen(shim: &Shim, mut session: HttpSession) -> bool {
             match events.next_event() {
                 Ok(None) => break,
                 Ok(Some(event)) => newest = Some(event.data),
-                Err(_) => return false,
+                Err(_) => return Heard::Strange,
             }
         }
         let Some(data) = newest else { continue };
-        let Ok(snapshot) = serde_json::from_slice(&data) else {
-            tracing::warn!(shim = %shim.address, "the shim says what this version does not understand: use the same version of both");
-            return false;
-        };
-        heard = true;
+        let Ok(snapshot) = serde_json::from_slice(&data) else { return Heard::Strange };
+        heard = Heard::Snapshots;
         shim.learned(snapshot);
     }
     heard

@@ -30,12 +30,21 @@ pub(crate) async fn report(house: Arc<House>) {
             continue;
         };
         if told.as_ref() != Some(&activity) {
-            let body = serde_json::to_string(&activity).expect("numbers and a name always render as JSON");
             // A shim that does not take it is told again.
-            let taken = tokio::time::timeout(USUAL, shim.ask(feed::paths::ACTIVITY, body)).await;
-            told = taken.is_ok_and(|status| status.is_some_and(|status| status < 300)).then_some(activity);
+            let taken = tokio::time::timeout(USUAL, shim.tell(&activity)).await;
+            told = taken.is_ok_and(|taken| taken).then_some(activity);
         }
     }
+}
+
+/// How long the last word may take.
+const FAREWELL: Duration = Duration::from_millis(200);
+
+/// Tells the shim what is left at the end of the process: without that, the shim waits for a name that it has heard requests of.
+pub(crate) async fn farewell(house: &House) {
+    let Some(shim) = &house.shim else { return };
+    let Some(activity) = activity(house, shim) else { return };
+    tokio::time::timeout(FAREWELL, shim.tell(&activity)).await.ok();
 }
 
 /// What is in flight, as of the newest snapshot; none: nothing is known.
@@ -48,6 +57,12 @@ fn activity(house: &House, shim: &Shim) -> Option<Activity> {
 }
 
 impl Shim {
+    /// Whether the shim took it.
+    async fn tell(&self, activity: &Activity) -> bool {
+        let body = serde_json::to_string(activity).expect("numbers and a name always render as JSON");
+        self.ask(feed::paths::ACTIVITY, body).await.is_some_and(|status| status < 300)
+    }
+
     /// Whether the engine or a model of it takes nothing new and may have something left.
     fn is_leaving(&self) -> bool {
         let known = self.known.load();
