@@ -2,21 +2,38 @@
 
 use spillway_filters::feed::Condition;
 use std::io::ErrorKind;
+use std::path::Path;
 
 use crate::config::{Address, Config};
 use crate::state::Exit;
 
+/// A socket in a folder that is for nothing else.
+const OWN_FOLDER: &str = "/run/spillway/shim.sock";
+
 /// What helps when the shim cannot begin.
 pub(super) fn mend(socket: &Address, error: ErrorKind) -> String {
     match (socket, error) {
-        (Address::Unix(path), ErrorKind::PermissionDenied) => format!(
-            ": this user may not write there: make the folder for it (install -d -o USER {}), or choose another with \
-             --socket unix:/path/shim.sock and the same under engine.shim",
-            path.parent().unwrap_or(path).display()
-        ),
+        (Address::Unix(path), ErrorKind::PermissionDenied) => not_writable(path),
         (_, ErrorKind::AddrInUse | ErrorKind::AlreadyExists) => ": give it a socket of its own with --socket".into(),
         _ => String::new(),
     }
+}
+
+/// A folder that is there belongs to somebody, who may not want it given away.
+fn not_writable(socket: &Path) -> String {
+    let folder = socket.parent().unwrap_or(socket);
+    let shown = folder.display();
+    if !folder.exists() {
+        return format!(
+            ": this user may not make the folder {shown}: make it (install -d -o USER {shown}, as root), or choose another with \
+             --socket unix:/path/shim.sock and the same under engine.shim"
+        );
+    }
+    let another = if socket == Path::new(OWN_FOLDER) { "/path/shim.sock" } else { OWN_FOLDER };
+    format!(
+        ": this user may not write in {shown}: choose a folder of its own, such as --socket unix:{another}, and the same under \
+         engine.shim"
+    )
 }
 
 /// Why the shim ends. `engine_ended`: the end of its engine's process was waited for.
@@ -62,12 +79,18 @@ mod tests {
 
     #[test]
     fn what_helps_is_said_where_something_does() {
-        let unix = Address::Unix("/run/spillway/shim.sock".into());
+        let unix = Address::Unix("/nowhere/shim.sock".into());
         let tcp = Address::Tcp("127.0.0.1:9903".into());
         assert_eq!(
             mend(&unix, ErrorKind::PermissionDenied),
-            ": this user may not write there: make the folder for it (install -d -o USER /run/spillway), or choose another \
-             with --socket unix:/path/shim.sock and the same under engine.shim"
+            ": this user may not make the folder /nowhere: make it (install -d -o USER /nowhere, as root), or choose another with \
+             --socket unix:/path/shim.sock and the same under engine.shim"
+        );
+        // Whoever would make this one anew would take it from the system.
+        assert_eq!(
+            mend(&Address::Unix("/shim.sock".into()), ErrorKind::PermissionDenied),
+            ": this user may not write in /: choose a folder of its own, such as --socket unix:/run/spillway/shim.sock, and the \
+             same under engine.shim"
         );
         for socket in [&unix, &tcp] {
             assert_eq!(mend(socket, ErrorKind::AddrInUse), ": give it a socket of its own with --socket");
