@@ -3,7 +3,7 @@
 #[path = "command/shim.rs"]
 mod shim;
 
-use shim::{Shim, asked, loading, snapshot};
+use shim::{Shim, Shown, asked, loading, snapshot};
 use spillway_filters::feed::{Condition, Identity, State, Why};
 use spillway_filters::presets::{NAMES, preset};
 use spillway_shim::asked::{Asked, Refused, Reply};
@@ -12,6 +12,7 @@ use spillway_shim::config::Config;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::time::Duration;
+use tokio::task::JoinHandle;
 
 const NO_VARIABLES: &[(&str, &str)] = &[];
 
@@ -395,18 +396,40 @@ async fn a_sleep_is_waited_for_until_it_is_true() {
     assert_eq!(done.await.expect("it runs"), Ok(()));
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_sleep_that_is_given_up_fails() {
-    let mut shim = Shim::new();
+/// Asks for a sleep that begins and is given up as often as this.
+async fn given_up(shim: &mut Shim, times: u64) -> (JoinHandle<Result<(), Stop>>, Shown) {
     let (done, mut shown) = shim.begin(&["sleep", "org/m"]);
-    let Asked::Sleep(wish, reply) = asked(&mut shim.asked).await else { panic!("a sleep") };
-    assert_eq!(wish.model.as_deref(), Some("org/m"));
-    shim.publish(snapshot(2, State::Asleep));
-    reply.send(Reply::Begun).expect("somebody waits");
-    assert_eq!(shown.line().await, "waiting for requests in flight, and for the engine\n");
-    shim.publish(snapshot(3, State::Ready));
+    for time in 1..=times {
+        let Asked::Sleep(wish, reply) = asked(&mut shim.asked).await else { panic!("a sleep") };
+        assert_eq!(wish.model.as_deref(), Some("org/m"));
+        shim.publish(snapshot(2 * time, State::Asleep));
+        reply.send(Reply::Begun).expect("somebody waits");
+        if time > 1 {
+            assert_eq!(shown.line().await, "it was given up; it is tried once more\n");
+        }
+        assert_eq!(shown.line().await, "waiting for requests in flight, and for the engine\n");
+        shim.publish(snapshot(2 * time + 1, State::Ready));
+    }
+    (done, shown)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_sleep_that_is_given_up_twice_fails() {
+    let mut shim = Shim::new();
+    let (done, _shown) = given_up(&mut shim, 2).await;
     let stop = done.await.expect("it runs").expect_err("it was given up");
     assert_eq!(stop.text, "error: it was given up: requests were in flight for too long, or somebody woke it\n");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_sleep_that_is_given_up_because_it_cannot_be_says_so() {
+    let mut shim = Shim::new();
+    let (done, _shown) = given_up(&mut shim, 1).await;
+    let Asked::Sleep(_, reply) = asked(&mut shim.asked).await else { panic!("a sleep") };
+    let refused = Refused { status: 501, code: "NO_SLEEP", message: "It has no such call.", retry_after_s: None };
+    reply.send(Reply::Refused(refused)).expect("somebody waits");
+    let stop = done.await.expect("it runs").expect_err("it cannot");
+    assert_eq!(stop.text, "error: It has no such call. (501 NO_SLEEP)\n");
 }
 
 #[tokio::test]

@@ -75,9 +75,10 @@ async fn load(caller: &Caller<'_>, model: Option<&str>, out: &mut impl Write) ->
     }
 }
 
+/// Only an engine that was asked shows whether it can. So a sleep that is given up is tried once more: by then the shim knows, and says why not.
 async fn sleep(caller: &Caller<'_>, model: Option<&str>, out: &mut impl Write) -> Result<(), Stop> {
     let mut changes = caller.follow().await?;
-    let mut shown = String::new();
+    let (mut shown, mut was_given_up) = (String::new(), false);
     loop {
         let answer = wish(caller, paths::SLEEP, model).await?;
         let now = snapshot(&answer.body)?;
@@ -91,21 +92,25 @@ async fn sleep(caller: &Caller<'_>, model: Option<&str>, out: &mut impl Write) -
             return Ok(());
         }
         say_once(out, &mut shown, "waiting for requests in flight, and for the engine");
-        let waking = async {
-            let mut seq = now.seq;
-            loop {
-                let next = newer(&mut changes, seq).await?;
-                if !rests(&next, model) {
-                    return Err(Stop::failed(
-                        "it was given up: requests were in flight for too long, or somebody woke it",
-                    ));
-                }
-                seq = next.seq;
+        if let Ok(woken) = tokio::time::timeout(SLEEP_LOOK, woken(&mut changes, now.seq, model)).await {
+            woken?;
+            if was_given_up {
+                return Err(Stop::failed("it was given up: requests were in flight for too long, or somebody woke it"));
             }
-        };
-        if let Ok(given_up) = tokio::time::timeout(SLEEP_LOOK, waking).await {
-            return given_up;
+            was_given_up = true;
+            say_once(out, &mut shown, "it was given up; it is tried once more");
         }
+    }
+}
+
+/// Waits until what was on its way to sleep, at this snapshot, is not any more.
+async fn woken(changes: &mut Changes<'_>, mut seq: u64, model: Option<&str>) -> Result<(), Stop> {
+    loop {
+        let next = newer(changes, seq).await?;
+        if !rests(&next, model) {
+            return Ok(());
+        }
+        seq = next.seq;
     }
 }
 

@@ -38,7 +38,8 @@ pub(super) const fn not_loadable() -> Reply {
 }
 
 pub(super) const fn no_sleep() -> Reply {
-    let message = "This engine gives memory back only by ending, and the shim did not start it. End it, or give the shim its command.";
+    let message = "This engine has no sleep call (vLLM has one with VLLM_SERVER_DEV_MODE=1 and --enable-sleep-mode), and the shim \
+                   did not start it, so it is not ended. End it yourself, or give the shim its command.";
     refuse(501, "NO_SLEEP", message, None)
 }
 
