@@ -1,8 +1,9 @@
 //! One loop: what happens goes into the machine, what it says is done, and what is new is told.
 //!
 //! Nothing is decided here. `engine` is the process, `signals` what the system sends, `errands` everything that asks the engine, and `words`
-//! what the operator is told of it.
+//! and `ends` what the operator is told of it.
 
+mod ends;
 mod engine;
 mod errands;
 mod progress;
@@ -10,6 +11,7 @@ mod signals;
 mod unheard;
 mod words;
 
+use ends::Fared;
 use engine::Engine;
 use errands::Errands;
 use progress::Progress;
@@ -145,7 +147,11 @@ impl Shim {
         let mut exit = None;
         while let Some(event) = events.pop() {
             self.unheard.take(&event);
+            let fared = Fared::of(&event, self.engine.end());
             let actions = self.machine.on(event, self.now());
+            if let Some(fared) = fared {
+                fared.say(self.machine.restart(), self.now());
+            }
             self.tell();
             for action in actions {
                 match action {

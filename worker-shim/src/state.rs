@@ -90,6 +90,15 @@ pub struct Machine {
     over: bool,
 }
 
+/// When the engine's process is started again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Restart {
+    /// Not before this.
+    pub at: Moment,
+    /// It failed too often, and is left alone until then.
+    pub latched: bool,
+}
+
 /// Since when everybody is to know something, and which look saw the engine's queue after that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Notice {
@@ -165,6 +174,21 @@ impl Machine {
     #[must_use]
     pub const fn is_ending(&self) -> bool {
         self.drain.is_some() || matches!(self.life, life::Life::Clearing { after: life::After::Exit })
+    }
+
+    /// When the process is started next without anybody's wish; none: it runs, or is not.
+    #[must_use]
+    pub const fn restart(&self) -> Option<Restart> {
+        match self.life {
+            life::Life::Waiting { at } | life::Life::Clearing { after: life::After::Restart { at } } => {
+                Some(Restart { at, latched: false })
+            }
+            life::Life::Latched { until: at, retry: true }
+            | life::Life::Clearing { after: life::After::Latch { until: at, retry: true } } => {
+                Some(Restart { at, latched: true })
+            }
+            _ => None,
+        }
     }
 
     /// When the machine wants a [`Event::Tick`], if nothing happens before.

@@ -9,7 +9,7 @@ use tokio::time::{sleep, timeout};
 
 use crate::config::Config;
 use crate::output::Output;
-use crate::process::{Process, Reaper};
+use crate::process::{End, Process, Reaper};
 use crate::state::{Event, SpawnFault};
 
 /// What the leader leaves behind has at most this long to end after SIGTERM: nobody waits for its answers any more.
@@ -23,6 +23,7 @@ pub(super) struct Engine {
     process: Option<Process>,
     /// What `process` is or was.
     stage: Stage,
+    end: Option<End>,
     output: Arc<Output>,
     patience: Duration,
 }
@@ -40,7 +41,7 @@ enum Stage {
 impl Engine {
     pub(super) fn new(config: &Config, output: Arc<Output>) -> io::Result<Self> {
         let patience = config.stop.min(PATIENCE);
-        Ok(Self { reaper: Reaper::new()?, process: None, stage: Stage::Gone, output, patience })
+        Ok(Self { reaper: Reaper::new()?, process: None, stage: Stage::Gone, end: None, output, patience })
     }
 
     /// Starts it. Only when nothing of an earlier one is left.
@@ -66,6 +67,11 @@ impl Engine {
         self.process.as_ref().filter(|_| self.stage == Stage::Running).map(Process::id)
     }
 
+    /// How the last process ended.
+    pub(super) const fn end(&self) -> Option<End> {
+        self.end
+    }
+
     pub(super) fn signal(&self, signal: Signal) {
         if let Some(process) = &self.process {
             process.signal(signal);
@@ -79,8 +85,7 @@ impl Engine {
             match self.stage {
                 Stage::Running => {
                     let end = self.reaper.ended(process.id()).await;
-                    tracing::info!(code = end.code, signal = end.signal, "the engine's process has ended");
-                    self.stage = Stage::Clearing;
+                    (self.end, self.stage) = (Some(end), Stage::Clearing);
                     return Event::Ended(end.exit_code());
                 }
                 Stage::Clearing | Stage::Stuck => {

@@ -122,6 +122,24 @@ fn five_ends_in_a_row_latch_and_it_is_tried_once_after_each_pause() {
     assert_eq!(rig.machine.snapshot(rig.now).restarts, 10);
 }
 
+#[test]
+fn when_it_is_started_again_is_known_at_its_end() {
+    let restart = |rig: &Rig| rig.machine.restart().map(|restart| (restart.at.since(rig.now), restart.latched));
+    let mut rig = Rig::up(setup(&PLAIN), status(200));
+    assert_eq!(restart(&rig), None);
+    for step in [On(Event::Ended(1)), On(Event::Cleared)] {
+        rig.step(step);
+        assert_eq!(restart(&rig), Some((1_000, false)));
+    }
+    rig.step(After(1_000));
+    assert_eq!(restart(&rig), None);
+    assert_eq!(restart(&latched()), Some((50_000, true)));
+    for step in [On(Event::Spawned), On(Event::Ended(0))] {
+        rig.step(step);
+    }
+    assert_eq!(restart(&rig), None, "it was to end");
+}
+
 /// As latched as an engine can be: its last process has just ended, and its group is gone.
 fn latched() -> Rig {
     let mut rig = Rig::new(setup(&PLAIN));

@@ -45,6 +45,19 @@ fn from_a_cold_start_to_ready_and_through_a_crash() {
 }
 
 #[test]
+fn a_crash_is_a_warning_that_says_when_it_is_started_again() {
+    let (shim, engine, mut follower) = Shim::ready(&[]);
+    engine.exit(3);
+    follower.until(State::Loading);
+    shim.signal(Signal::SIGTERM);
+    shim.signal(Signal::SIGINT);
+    let (_, log) = shim.ended();
+    let ended: Vec<&str> = log.lines().filter(|line| line.contains("process has ended")).collect();
+    assert!(ended[0].contains("\"WARN\"") && ended[0].contains("it is started again in 1 s"), "{log}");
+    assert!(ended[0].contains("\"code\":3"), "{log}");
+}
+
+#[test]
 fn an_engine_that_ends_well_ends_the_shim_with_code_0() {
     let (shim, engine, mut follower) = Shim::ready(&[]);
     engine.exit(0);
