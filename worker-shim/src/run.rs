@@ -8,6 +8,7 @@ mod engine;
 mod errands;
 mod progress;
 mod signals;
+mod uncounted;
 mod unheard;
 mod words;
 
@@ -24,6 +25,7 @@ use std::time::Duration;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep_until, timeout};
+use uncounted::Uncounted;
 use unheard::Unheard;
 
 use crate::asked::{Asked, Reply};
@@ -60,6 +62,7 @@ struct Shim {
     errands: Errands,
     signals: Signals,
     unheard: Unheard,
+    uncounted: Uncounted,
     output: Arc<Output>,
     progress: Progress,
     asked: mpsc::Receiver<Asked>,
@@ -88,6 +91,7 @@ impl Shim {
             errands: Errands::new(config.clone()),
             state: watch::Sender::new(Arc::new(Told::new(machine.snapshot(Moment::default())))),
             unheard: Unheard::default(),
+            uncounted: Uncounted::of(&config),
             progress: Progress::of(output.clone()),
             started: Instant::now(),
             readers: 0,
@@ -147,6 +151,7 @@ impl Shim {
         let mut exit = None;
         while let Some(event) = events.pop() {
             self.unheard.take(&event);
+            self.uncounted.take(&event);
             let fared = Fared::of(&event, self.engine.end());
             let actions = self.machine.on(event, self.now());
             if let Some(fared) = fared {
@@ -157,7 +162,10 @@ impl Shim {
                 match action {
                     Action::Spawn => events.push(self.start().await),
                     Action::Signal(signal) => self.engine.signal(signal),
-                    Action::Look { round, queue } => self.errands.look(round, queue),
+                    Action::Look { round, queue } => {
+                        self.uncounted.look(round, queue);
+                        self.errands.look(round, queue);
+                    }
                     Action::Call(order) => self.errands.call(order),
                     Action::Abort => self.errands.abort(),
                     Action::Identify(life) => self.errands.identify(life, self.engine.id()),

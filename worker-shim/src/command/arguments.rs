@@ -34,7 +34,7 @@ const USAGE: &str = "spillway-shim [OPTIONS] -- ENGINE ARGS...
 const EXAMPLES: &str = "Examples:
   spillway-shim -- vllm serve org/model --port 8081
       wrap an engine; which one it is and where it listens are read from its command
-  spillway-shim --idle-sleep-s 900 -- llama-server -m model.gguf
+  spillway-shim --idle-sleep-s 900 -- llama-server -m model.gguf --port 8081 --metrics
       give the memory back after 15 minutes without a request
   spillway-shim load
       ask a shim that runs to load or wake its engine, and show how far it is

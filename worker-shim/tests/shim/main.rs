@@ -241,6 +241,16 @@ fn an_idle_engine_is_put_to_sleep() {
 }
 
 #[test]
+fn a_flag_that_the_engine_gives_nothing_to_go_by_is_a_warning() {
+    // It tells what runs, and not what waits.
+    let (shim, _engine, _follower) = Shim::ready(&["--max-waiting", "3", "--idle-sleep-s", "1000"]);
+    shim.signal(Signal::SIGTERM);
+    shim.signal(Signal::SIGINT);
+    let (_, log) = shim.ended();
+    assert!(log.contains("--max-waiting has no effect") && !log.contains("--idle-sleep-s counts"), "{log}");
+}
+
+#[test]
 fn a_watched_engine_is_told_of_and_never_ended() {
     let shim = Shim::around(&[], &[]);
     let mut follower = shim.follow("a");
