@@ -4,7 +4,7 @@
 mod shim;
 
 use shim::{Shim, Shown, asked, loading, snapshot};
-use spillway_filters::feed::{Condition, Identity, State, Why};
+use spillway_filters::feed::{Condition, Identity, Snapshot, State, Why};
 use spillway_filters::presets::{NAMES, preset};
 use spillway_shim::asked::{Asked, Refused, Reply};
 use spillway_shim::command::{self, Command, Stop};
@@ -333,6 +333,23 @@ async fn a_load_that_is_done_says_so_at_once() {
     reply.send(Reply::Done).expect("somebody waits");
     assert_eq!(shown.line().await, "ready\n");
     assert_eq!(done.await.expect("it runs"), Ok(()));
+}
+
+#[tokio::test]
+async fn a_load_of_no_model_says_that_one_must_be_named() {
+    let mut models = snapshot(2, State::Ready);
+    models.models.insert("org/m".into(), Condition::of(State::Absent));
+    let unlisted = Snapshot { unlisted: Some(State::Absent), ..snapshot(2, State::Ready) };
+    for state in [models, unlisted] {
+        let mut shim = Shim::new();
+        let (done, mut shown) = shim.begin(&["load"]);
+        let Asked::Load(_, reply) = asked(&mut shim.asked).await else { panic!("a load") };
+        shim.publish(state);
+        reply.send(Reply::Done).expect("somebody waits");
+        let wanted = "the engine takes requests; to load a model, name it: `spillway-shim load MODEL`\n";
+        assert_eq!(shown.line().await, wanted);
+        assert_eq!(done.await.expect("it runs"), Ok(()));
+    }
 }
 
 #[tokio::test]

@@ -16,6 +16,8 @@ const SLEEP_LOOK: Duration = Duration::from_millis(500);
 
 /// Where to look when the engine did not do it.
 const LAST_LINES: &str = "`spillway-shim status` shows the engine's last lines";
+/// What a load of the engine alone comes to where its models are loaded one by one.
+const NO_MODEL_NAMED: &str = "the engine takes requests; to load a model, name it: `spillway-shim load MODEL`";
 /// Codes of refusals that the engine's own words explain.
 const ON_THE_ENGINES_SIDE: [&str; 2] = ["LOAD_FAILED", "ENGINE_UNHEALTHY"];
 
@@ -58,9 +60,14 @@ async fn load(caller: &Caller<'_>, model: Option<&str>, out: &mut impl Write) ->
     let (mut shown, mut began) = (String::new(), false);
     loop {
         let condition = condition(&now, model);
+        let is_up = matches!(condition.state, State::Ready | State::Saturated);
+        if is_up && model.is_none() && lists_models(&now) {
+            say_once(out, &mut shown, NO_MODEL_NAMED);
+            return Ok(());
+        }
         show(out, &mut shown, &condition);
         match condition.state {
-            State::Ready | State::Saturated => return Ok(()),
+            _ if is_up => return Ok(()),
             State::Draining => return Err(Stop::failed("the shim is ending")),
             _ if condition.why == Some(Why::LoadFailed) => {
                 return Err(Stop::failed(format!("the load failed; {LAST_LINES}")));
@@ -69,7 +76,7 @@ async fn load(caller: &Caller<'_>, model: Option<&str>, out: &mut impl Write) ->
                 return Err(Stop::failed(format!("the load was given up; {LAST_LINES}")));
             }
             State::Loading | State::Starting => began = true,
-            State::Absent | State::Asleep | State::Unhealthy => {}
+            State::Absent | State::Asleep | State::Unhealthy | State::Ready | State::Saturated => {}
         }
         now = newer(&mut changes, now.seq).await?;
     }
@@ -159,6 +166,10 @@ fn condition(snapshot: &Snapshot, model: Option<&str>) -> Condition {
         (None, None) if snapshot.models.is_empty() => snapshot.engine.clone(),
         (None, None) => Condition::of(State::Absent),
     }
+}
+
+fn lists_models(snapshot: &Snapshot) -> bool {
+    snapshot.unlisted.is_some() || !snapshot.models.is_empty()
 }
 
 /// Whether nothing that was meant holds memory: an engine whose models are unloaded one by one goes on taking requests.
