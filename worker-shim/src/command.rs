@@ -6,6 +6,7 @@ mod ask;
 mod caller;
 mod engine;
 mod screen;
+mod slip;
 mod wrap;
 
 use crate::config::Config;

@@ -218,10 +218,43 @@ fn a_mistake_says_how_to_mend_it() {
 }
 
 #[test]
+fn a_word_in_the_wrong_place_is_sent_to_the_right_one() {
+    for (line, wanted) in [
+        (
+            "-m x.gguf -- llama-server",
+            "error: `-m` is no option of the shim; the engine's own flags stand behind `--` and the engine's program:\n  \
+             spillway-shim -- ENGINE -m …\n",
+        ),
+        (
+            "--port=8081 -- llama-server",
+            "error: `--port` is no option of the shim (the nearest is `--preset`); the engine's own flags stand behind `--` and the \
+             engine's program:\n  spillway-shim -- ENGINE --port …\n",
+        ),
+        (
+            "--preste vllm -- e",
+            "error: `--preste` is no option of the shim (the nearest is `--preset`); the engine's own flags stand behind `--` and the \
+             engine's program:\n  spillway-shim -- ENGINE --preste …\n",
+        ),
+        (
+            "-o json status",
+            "error: `-o` is an option of `status`, and stands behind it:\n  spillway-shim status -o json\n",
+        ),
+        (
+            "wake org/model",
+            "error: `wake` is none of status, load and sleep: load wakes too, sleep unloads, and SIGTERM ends the shim and the \
+             engine that it started\n",
+        ),
+    ] {
+        assert_eq!(mistake(line, NO_VARIABLES), wanted, "{line}");
+    }
+}
+
+#[test]
 fn an_unknown_engine_is_asked_for_with_every_name_there_is() {
     let wanted = format!(
-        "error: no engine is known by the command `my-engine`: say with --preset which one it is, out of {}:\n  \
-         spillway-shim --preset NAME -- …\n",
+        "error: no engine is known by the command `my-engine` (shells, containers and other wrappers are not seen through): say \
+         with --preset which one it is, out of {}, and with --engine where it listens:\n  \
+         spillway-shim --preset NAME --engine URL -- …\n",
         NAMES.join(", ")
     );
     assert_eq!(mistake("-- /opt/my-engine --port 1", NO_VARIABLES), wanted);

@@ -1,9 +1,8 @@
 //! Which words may stand on the command line?
 
-use super::{OPERATORS_MISTAKE, Stop, address};
+use super::{Stop, address, slip};
 use crate::config::Address;
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
-use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 use spillway_filters::presets::{NAMES, Preset, preset};
@@ -39,8 +38,8 @@ const EXAMPLES: &str = "Examples:
   spillway-shim load
       ask a shim that runs to load or wake its engine, and show how far it is
 
-Exit codes: the engine's own when it is wrapped, 128 and the signal when one ended it; otherwise 0 fine, 1 failed,
-2 the operator's mistake.";
+Exit codes: the engine's own when it is wrapped, 128 and the signal when one ended it, 126 where its program cannot be run and
+127 where there is none; otherwise 0 fine, 1 failed, 2 the operator's mistake.";
 
 /// What a shim is to do.
 #[derive(Args)]
@@ -77,7 +76,7 @@ pub(super) struct Wrap {
 /// What a shim that runs is asked.
 #[derive(Clone, Debug, Subcommand)]
 pub(super) enum Question {
-    /// Show what a shim that runs knows of its engine
+    /// Show what a shim that runs knows of its engine, and the engine's last lines (text only)
     Status {
         /// For a person or for a program
         #[arg(short, long, value_enum, default_value_t = Output::Text)]
@@ -85,12 +84,12 @@ pub(super) enum Question {
     },
     /// Load a model, or wake the engine, and show how far it is until it is ready
     Load {
-        /// The model, where an engine serves several
+        /// The model, where an engine serves several; an engine with one model is meant whole, whatever the name
         model: Option<String>,
     },
     /// Give the memory of a model, or of the engine, back, and wait until it is done
     Sleep {
-        /// The model, where an engine serves several
+        /// The model, where an engine serves several; an engine with one model is meant whole, whatever the name
         model: Option<String>,
     },
 }
@@ -104,13 +103,8 @@ pub(super) enum Output {
 impl Arguments {
     pub(super) fn read(arguments: impl IntoIterator<Item = OsString>) -> Result<Self, Stop> {
         let arguments: Vec<OsString> = arguments.into_iter().collect();
-        let matches = Self::command().try_get_matches_from(&arguments).map_err(|error| match engine_word(&error) {
-            Some(word) if !has_question(&arguments) => Stop::mistake(format!(
-                "`{word}` is none of status, load and sleep; an engine's command stands behind `--`:\n  \
-                 spillway-shim -- {word} …"
-            )),
-            _ => stop(&error),
-        })?;
+        let matches = Self::command().try_get_matches_from(&arguments);
+        let matches = matches.map_err(|error| slip::explain(&error, has_question(&arguments)))?;
         if let Some((question, _)) = matches.subcommand()
             && let Some(flag) = flag_of_a_wrap(&matches)
         {
@@ -118,19 +112,8 @@ impl Arguments {
                 "--{flag} says how to wrap an engine, and `{question}` asks a shim that runs: leave one of them out"
             )));
         }
-        Self::from_arg_matches(&matches).map_err(|error| stop(&error))
+        Self::from_arg_matches(&matches).map_err(|error| slip::read(&error))
     }
-}
-
-/// A word that is taken for a question or for nothing at all: the `--` in front of an engine was forgotten.
-fn engine_word(error: &clap::Error) -> Option<&str> {
-    let context = error.get(ContextKind::InvalidSubcommand).or_else(|| error.get(ContextKind::InvalidArg));
-    match context {
-        Some(ContextValue::String(word)) if error.kind() != ErrorKind::InvalidValue => Some(word),
-        _ => None,
-    }
-    .filter(|word| !word.starts_with('-'))
-    .map(String::as_str)
 }
 
 fn has_question(arguments: &[OsString]) -> bool {
@@ -144,11 +127,6 @@ fn flag_of_a_wrap(matches: &ArgMatches) -> Option<String> {
     let command = Wrap::augment_args(clap::Command::new(""));
     let given = |id: &str| matches.value_source(id) == Some(ValueSource::CommandLine);
     command.get_arguments().find(|flag| given(flag.get_id().as_str())).and_then(|flag| flag.get_long()).map(Into::into)
-}
-
-fn stop(error: &clap::Error) -> Stop {
-    let code = u8::try_from(error.exit_code()).unwrap_or(OPERATORS_MISTAKE);
-    Stop { text: error.render().to_string(), code }
 }
 
 fn known(name: &str) -> &'static Preset {

@@ -68,8 +68,8 @@ fn known(launched: &Launched<'_>, is_watch_only: bool) -> Result<&'static Preset
     }
     launched.preset(NAMES.iter().filter_map(|name| preset(name))).ok_or_else(|| {
         Stop::mistake(format!(
-            "no engine is known by the command `{}`: say with --preset which one it is, out of {}:\n  \
-             spillway-shim --preset NAME -- …",
+            "no engine is known by the command `{}` (shells, containers and other wrappers are not seen through): say with --preset \
+             which one it is, out of {}, and with --engine where it listens:\n  spillway-shim --preset NAME --engine URL -- …",
             launched.name().escape_debug(),
             NAMES.join(", "),
         ))
