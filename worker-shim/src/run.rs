@@ -45,7 +45,10 @@ const FAREWELL: Duration = Duration::from_millis(200);
 pub async fn run(config: Config) -> u8 {
     let config = Arc::new(config);
     match Shim::new(config.clone()) {
-        Ok(shim) => shim.run().await,
+        Ok(shim) => {
+            words::begun(&config);
+            shim.run().await
+        }
         Err(error) => {
             let mend = words::mend(&config.socket, error.kind());
             tracing::error!(%error, socket = %config.socket, "the shim cannot begin{mend}");

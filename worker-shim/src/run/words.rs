@@ -19,6 +19,13 @@ pub(super) fn mend(socket: &Address, error: ErrorKind) -> String {
     }
 }
 
+/// What it is about to do.
+pub(super) fn begun(config: &Config) {
+    let (preset, engine, socket) = (config.preset.name, &config.engine, &config.socket);
+    let what = if config.command.is_empty() { "watching" } else { "wrapping" };
+    tracing::info!(preset, %engine, %socket, "{what} an engine");
+}
+
 /// A folder that is there belongs to somebody, who may not want it given away.
 fn not_writable(socket: &Path) -> String {
     let folder = socket.parent().unwrap_or(socket);
@@ -57,7 +64,7 @@ pub(super) fn taken(engine: &Address) {
     tracing::error!(
         %engine,
         "somebody else listens where the engine is to listen (perhaps the engine of a shim that was killed): \
-         end that, or give the engine another port"
+         end that, give the engine another port, or say with --engine where it really listens"
     );
 }
 

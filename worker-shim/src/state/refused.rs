@@ -29,7 +29,8 @@ pub(super) const fn unhealthy() -> Reply {
 }
 
 pub(super) const fn absent() -> Reply {
-    let message = "Nobody listens where the engine is to be, and the shim did not start it. Start it, or give the shim its command.";
+    let message = "Nobody listens where the engine is to be, and the shim did not start it. Start it, tell the shim with --engine where it \
+                   listens, or give the shim its command.";
     refuse(503, "ENGINE_ABSENT", message, Some(5))
 }
 

@@ -77,9 +77,14 @@ fn what_cannot_be_started_is_said_with_what_helps() {
 #[test]
 fn where_somebody_else_listens_nothing_is_started() {
     let folder = TempDir::new().expect("a folder");
-    let listener = UnixListener::bind(folder.path().join("engine")).expect("a free path");
+    let path = folder.path().join("engine");
+    let listener = UnixListener::bind(&path).expect("a free path");
     let (code, log) = Shim::inside(folder, &[], &["--", "true"]).ended();
-    assert!(code == Some(2) && log.contains("give the engine another port"), "{code:?} {log}");
+    assert!(code == Some(2) && log.contains("say with --engine where it really listens"), "{code:?} {log}");
+    let first = log.lines().next().expect("a line");
+    let engine = format!("\"engine\":\"unix:{}\"", path.display());
+    assert!(first.contains("wrapping an engine") && first.contains("\"preset\":\"vllm\""), "{first}");
+    assert!(first.contains(&engine), "{first}");
     drop(listener);
 }
 
@@ -263,7 +268,7 @@ fn a_watched_engine_is_told_of_and_never_ended() {
     while follower.next().is_some() {}
     let (code, log) = shim.ended();
     assert!(code == Some(0) && log.contains("the engine that it watched is left alone"), "{code:?} {log}");
-    assert!(!log.contains("the engine has ended"), "{log}");
+    assert!(log.contains("watching an engine") && !log.contains("the engine has ended"), "{log}");
 }
 
 #[test]
