@@ -9,10 +9,14 @@ use hyper::Method;
 use serde_json::Value;
 use spillway_filters::feed::{Condition, Snapshot, State, Why, Wish, paths};
 use std::io::Write;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How often a shim is asked whether its engine sleeps by now: on the way down it is already said to sleep, so that no request is sent.
 const SLEEP_LOOK: Duration = Duration::from_millis(500);
+
+/// A sleep that is given up sooner did not wait for requests: then the engine cannot, and asked once more the shim says why. One that waited is not
+/// tried again, since callers are refused meanwhile.
+const QUICK: Duration = Duration::from_secs(5);
 
 /// Where to look when the engine did not do it.
 const LAST_LINES: &str = "`spillway-shim status` shows the engine's last lines";
@@ -82,10 +86,9 @@ async fn load(caller: &Caller<'_>, model: Option<&str>, out: &mut impl Write) ->
     }
 }
 
-/// Only an engine that was asked shows whether it can. So a sleep that is given up is tried once more: by then the shim knows, and says why not.
 async fn sleep(caller: &Caller<'_>, model: Option<&str>, out: &mut impl Write) -> Result<(), Stop> {
     let mut changes = caller.follow().await?;
-    let (mut shown, mut was_given_up) = (String::new(), false);
+    let (mut shown, mut was_given_up, began) = (String::new(), false, Instant::now());
     loop {
         let answer = wish(caller, paths::SLEEP, model).await?;
         let now = snapshot(&answer.body)?;
@@ -101,7 +104,7 @@ async fn sleep(caller: &Caller<'_>, model: Option<&str>, out: &mut impl Write) -
         say_once(out, &mut shown, "waiting for requests in flight, and for the engine");
         if let Ok(woken) = tokio::time::timeout(SLEEP_LOOK, woken(&mut changes, now.seq, model)).await {
             woken?;
-            if was_given_up {
+            if was_given_up || began.elapsed() > QUICK {
                 return Err(Stop::failed("it was given up: requests were in flight for too long, or somebody woke it"));
             }
             was_given_up = true;

@@ -21,6 +21,8 @@ pub(super) struct Unheard {
     over: bool,
     /// It asks for a key that we do not have, and the operator was told.
     is_locked: bool,
+    /// It lacks the path that is asked for its health, and the operator was told.
+    is_another: bool,
 }
 
 impl Unheard {
@@ -33,6 +35,13 @@ impl Unheard {
                 if matches!(sighting.reach, Reach::Answered(401 | 403)) && !self.is_locked {
                     self.is_locked = true;
                     tracing::warn!("the engine asks for a key before it tells anything: name it with --api-key-secret");
+                }
+                if matches!(sighting.reach, Reach::Answered(404 | 405 | 501)) && !self.is_another {
+                    self.is_another = true;
+                    tracing::warn!(
+                        "the engine does not have the path that its preset asks for its health, so it is taken for well: \
+                         is it another engine? Then say which one with --preset, or where it listens with --engine"
+                    );
                 }
             }
             _ => {}
