@@ -3,14 +3,15 @@
 //! Served by the engine only, never bridged (lanes decision 2). `X-SIE-Remote` is checked, disclosure rewritten, and calls of models that
 //! only an upstream serves are answered here and never sent to the engine (product section 8).
 
+mod answer;
 mod replay;
 
 use crate::budget::Share;
 use crate::house::{House, Inside};
 use crate::telemetry::{Exchange, Side};
 use crate::warmup;
+use answer::write;
 use async_trait::async_trait;
-use bytes::Bytes;
 use pingora_core::apps::{HttpServerOptions, ServerApp as _};
 use pingora_core::protocols::{Digest, Stream};
 use pingora_core::server::ShutdownWatch;
@@ -100,7 +101,7 @@ impl ProxyHttp for Sidecar {
         let surface = surface_of(session.req_header());
         let consent = match consent(session.req_header(), self.house.remote_serving) {
             Ok(consent) => consent,
-            Err(answer) => return answered(session, &mut passing.log, &answer, surface).await,
+            Err(answer) => return answered(&self.house, session, &mut passing.log, &answer, surface).await,
         };
         if self.house.fast_lane {
             // Only an HTTP/1.0 connection gets here on HTTP/1; the strict gate has seen its first request only.
@@ -115,17 +116,17 @@ impl ProxyHttp for Sidecar {
                 Named::No(answer) => Some(answer),
             };
             if let Some(answer) = refused {
-                return answered(session, &mut passing.log, &answer, surface).await;
+                return answered(&self.house, session, &mut passing.log, &answer, surface).await;
             }
         }
         let only_reads = matches!(session.req_header().method, http::Method::GET | http::Method::HEAD);
         let Ok(room) = self.house.engine.room(only_reads) else {
-            write(session, &mut passing.log, &ErrorAnswer::queue_full(), surface, true).await?;
+            write(&self.house, session, &mut passing.log, &ErrorAnswer::queue_full(), surface, true).await?;
             return Ok(true);
         };
         passing.room = room;
         if let Some(answer) = warmup::refuse_unbridged(&self.house, &mut passing.log, surface, only_reads) {
-            write(session, &mut passing.log, &answer, surface, true).await?;
+            write(&self.house, session, &mut passing.log, &answer, surface, true).await?;
             return Ok(true);
         }
         Ok(false)
@@ -229,7 +230,7 @@ impl ProxyHttp for Sidecar {
         };
         let code = answer.status;
         if session.response_written().is_none() {
-            let _ = write(session, &mut passing.log, &answer, surface, true).await;
+            let _ = write(&self.house, session, &mut passing.log, &answer, surface, true).await;
         } else if error.esource() == &ErrorSource::Upstream {
             // An HTTP/1.0 caller sees a body that ends: only this tells.
             passing.log.truncated();
@@ -333,36 +334,12 @@ fn consent(head: &RequestHeader, remote_serving: bool) -> Result<Consent, ErrorA
 }
 
 async fn answered(
+    house: &House,
     session: &mut Session,
     log: &mut Exchange,
     answer: &ErrorAnswer,
     surface: Option<Surface>,
 ) -> Result<bool> {
-    write(session, log, answer, surface, false).await?;
+    write(house, session, log, answer, surface, false).await?;
     Ok(true)
-}
-
-/// Answers in place of the engine; `local` when that is disclosed.
-async fn write(
-    session: &mut Session,
-    log: &mut Exchange,
-    answer: &ErrorAnswer,
-    surface: Option<Surface>,
-    local: bool,
-) -> Result<()> {
-    log.code = Some(answer.code);
-    let body = answer.body(surface);
-    let mut head = ResponseHeader::build(answer.status, Some(5))?;
-    head.insert_header("Content-Type", names::JSON)?;
-    head.insert_header("Content-Length", body.len().to_string())?;
-    if let Some(wait) = answer.retry_after_s {
-        head.insert_header("Retry-After", wait.to_string())?;
-    }
-    if local {
-        log.served(Side::Local);
-        head.insert_header(names::SERVED_BY, "local")?;
-    }
-    session.set_keepalive(None);
-    session.write_response_header(Box::new(head), false).await?;
-    session.write_response_body(Some(Bytes::from(body)), true).await
 }

@@ -14,6 +14,8 @@ mod http2;
 mod large;
 #[path = "transport/matrix.rs"]
 mod matrix;
+#[path = "transport/own_answers.rs"]
+mod own_answers;
 #[path = "transport/pipe.rs"]
 mod pipe;
 #[path = "transport/pressure.rs"]

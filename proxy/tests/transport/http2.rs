@@ -4,50 +4,50 @@ use crate::engine::{Engine, Journal, always, json, loading, repeat, said};
 use crate::pipe::{CHAT, chat, pattern, within};
 use crate::sidecar::{FRONTS, Front, Setup, Sidecar};
 use bytes::Bytes;
-use h2::client::SendRequest;
+use h2::client::{ResponseFuture, SendRequest};
 use http::{Request, Response};
 
-struct Caller(SendRequest<Bytes>);
+pub(crate) struct Caller(pub(crate) SendRequest<Bytes>);
 
 impl Caller {
     /// Over TLS by ALPN, otherwise with prior knowledge.
-    async fn connect(sidecar: &Sidecar) -> Self {
+    pub(crate) async fn connect(sidecar: &Sidecar) -> Self {
         let conn = sidecar.connect_as(&["h2", "http/1.1"]).await;
         let (sender, connection) = within("a handshake", h2::client::handshake(conn.wire)).await.expect("HTTP/2");
         tokio::spawn(connection);
         Self(sender)
     }
 
-    async fn ask(&self, request: Request<()>, body: &str) -> (http::response::Parts, Vec<u8>) {
+    pub(crate) async fn ask(&self, request: Request<()>, body: &str) -> (http::response::Parts, Vec<u8>) {
         let mut sender = within("room for a stream", self.0.clone().ready()).await.expect("a stream");
         let (answer, mut sending) = sender.send_request(request, body.is_empty()).expect("a request");
         let mut rest = Bytes::copy_from_slice(body.as_bytes());
         while !rest.is_empty() {
             sending.reserve_capacity(rest.len());
-            // An answer before the end of the body closes the window for good.
-            let Some(Ok(room)) =
-                within("room for the body", std::future::poll_fn(|cx| sending.poll_capacity(cx))).await
-            else {
-                break;
-            };
+            // Many callers lose an answer that closes the window before the end of the body.
+            let room = within("room for the body", std::future::poll_fn(|cx| sending.poll_capacity(cx))).await;
+            let room = room.expect("room, not a reset").expect("room, not an error");
             let piece = rest.split_to(room.min(rest.len()));
-            if sending.send_data(piece, rest.is_empty()).is_err() {
-                break;
-            }
+            sending.send_data(piece, rest.is_empty()).expect("the body is taken whole");
         }
-        let answer = within("an answer", answer).await.expect("an answer");
-        let (head, mut stream) = Response::into_parts(answer);
-        let mut bytes = Vec::new();
-        while let Some(piece) = within("a body", stream.data()).await {
-            let piece = piece.expect("a body");
-            bytes.extend_from_slice(&piece);
-            stream.flow_control().release_capacity(piece.len()).expect("flow control");
-        }
-        (head, bytes)
+        read(answer).await
     }
 }
 
-fn call(lines: &[(&str, &str)]) -> Request<()> {
+/// The whole answer.
+pub(crate) async fn read(answer: ResponseFuture) -> (http::response::Parts, Vec<u8>) {
+    let answer = within("an answer", answer).await.expect("an answer");
+    let (head, mut stream) = Response::into_parts(answer);
+    let mut bytes = Vec::new();
+    while let Some(piece) = within("a body", stream.data()).await {
+        let piece = piece.expect("a body");
+        bytes.extend_from_slice(&piece);
+        stream.flow_control().release_capacity(piece.len()).expect("flow control");
+    }
+    (head, bytes)
+}
+
+pub(crate) fn call(lines: &[(&str, &str)]) -> Request<()> {
     let mut request = Request::post(format!("http://front.test{CHAT}")).header("content-type", "application/json");
     for (name, value) in lines {
         request = request.header(*name, *value);
@@ -55,7 +55,7 @@ fn call(lines: &[(&str, &str)]) -> Request<()> {
     request.body(()).expect("a request")
 }
 
-fn value<'h>(head: &'h http::response::Parts, name: &str) -> Vec<&'h str> {
+pub(crate) fn value<'h>(head: &'h http::response::Parts, name: &str) -> Vec<&'h str> {
     head.headers.get_all(name).iter().map(|value| value.to_str().expect("text")).collect()
 }
 
