@@ -119,7 +119,8 @@ impl ProxyHttp for Sidecar {
                 return answered(&self.house, session, &mut passing.log, &answer, surface).await;
             }
         }
-        let only_reads = matches!(session.req_header().method, http::Method::GET | http::Method::HEAD);
+        let only_reads =
+            matches!(session.req_header().method, http::Method::GET | http::Method::HEAD | http::Method::OPTIONS);
         let Ok(room) = self.house.engine.room(only_reads) else {
             write(&self.house, session, &mut passing.log, &ErrorAnswer::queue_full(), surface, true).await?;
             return Ok(true);

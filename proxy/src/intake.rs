@@ -31,7 +31,7 @@ pub(crate) struct Call {
     details: Option<Box<Details>>,
     pub(crate) forbids_remote: bool,
     pub(crate) is_head: bool,
-    /// GET or HEAD.
+    /// GET, HEAD or OPTIONS.
     pub(crate) only_reads: bool,
     /// `GET /v1/models` or `/v1/models/{m}`.
     pub(crate) lists_models: bool,
@@ -327,7 +327,8 @@ fn understand(house: &House, head: RequestHead, held: Held) -> Result<Call, Erro
         details: None,
         forbids_remote: head.remote == Remote::Forbid,
         is_head: head.method == Method::Head,
-        only_reads: matches!(head.method, Method::Get | Method::Head),
+        only_reads: matches!(head.method, Method::Get | Method::Head)
+            || held.head().trim_ascii_start().starts_with(b"OPTIONS "),
         lists_models: head.method == Method::Get && (path == b"/v1/models" || path.starts_with(b"/v1/models/")),
         second_rerank: path == b"/v2/rerank",
         path: head.path.clone(),

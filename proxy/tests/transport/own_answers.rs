@@ -1,11 +1,12 @@
 //! Does an HTTP/2 caller see every answer that the sidecar gives in the engine's place?
 
-use crate::engine::always;
+use crate::engine::{Engine, always};
 use crate::http2::{Caller, call, read, value};
-use crate::pipe::within;
+use crate::pipe::{CHAT, chat, post, within};
 use crate::sidecar::{FRONTS, Front, Setup, Sidecar};
 use bytes::Bytes;
 use http::{Method, Request};
+use tokio::sync::mpsc;
 
 /// A sidecar whose engine is not there.
 async fn alone(front: Front) -> Sidecar {
@@ -89,4 +90,59 @@ async fn an_answer_to_head_has_no_body() {
     let head = conn.head().await;
     assert_eq!((head.status(), head.one("content-length")), (503, Some(&*body.len().to_string())));
     assert!(conn.ends().await);
+}
+
+/// A shim whose engine sleeps, and what it was told: paths and bodies.
+async fn asleep() -> (Engine, mpsc::UnboundedReceiver<(String, serde_json::Value)>) {
+    let (told, hears) = mpsc::unbounded_channel();
+    let shim = Engine::tcp(move |mut conn| {
+        let told = told.clone();
+        async move {
+            while let Some(head) = conn.next_head().await {
+                let body = conn.body(&head).await;
+                if head.path().starts_with("/state/stream") {
+                    let event = "data: {\"seq\":1,\"preset\":\"sie\",\"engine\":{\"state\":\"asleep\"}}\n\n";
+                    conn.send(format!("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n{event}")).await;
+                    continue;
+                }
+                conn.send("HTTP/1.1 202 Accepted\r\nContent-Length: 2\r\n\r\n{}").await;
+                let body = serde_json::from_slice(&body).expect("JSON");
+                if told.send((head.path().to_owned(), body)).is_err() {
+                    return;
+                }
+            }
+        }
+    })
+    .await;
+    (shim, hears)
+}
+
+/// A page asks with OPTIONS before it calls: that neither wakes an engine nor keeps it awake. The call behind it does, once.
+#[tokio::test]
+async fn options_is_no_work() {
+    for (fast, http2) in [(true, false), (false, false), (true, true)] {
+        let ((engine, _), (shim, mut hears)) = (always("").await, asleep().await);
+        let setup = Setup::new(Front::Plain, &engine.place).fast_lane(fast);
+        let sidecar = setup.tail(&format!("shim = \"{}\"", shim.place.url())).start().await;
+        let model = chat("org/any");
+        let statuses = if http2 {
+            let caller = Caller::connect(&sidecar).await;
+            let (options, _) = caller.ask(bare(Method::OPTIONS, CHAT), "").await;
+            [options.status.as_u16(), caller.ask(call(&[]), &model).await.0.status.as_u16()]
+        } else {
+            let options = format!("OPTIONS {CHAT} HTTP/1.1\r\nHost: front.test\r\n\r\n");
+            let (options, _) = sidecar.connect().await.ask(options).await;
+            [options.status(), sidecar.connect().await.ask(post(CHAT, &model)).await.0.status()]
+        };
+        assert_eq!(statuses, [503, 503], "{fast} {http2}");
+        let (mut wishes, mut started) = (0, 0);
+        while wishes == 0 || started == 0 {
+            let (path, body) = within("the shim to be told", hears.recv()).await.expect("the shim listens");
+            match path.as_str() {
+                "/load" => wishes += 1,
+                _ => started = body["started"].as_u64().expect("a number"),
+            }
+        }
+        assert_eq!((wishes, started, engine.connections()), (1, 1, 0), "{fast} {http2}");
+    }
 }
