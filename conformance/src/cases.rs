@@ -29,6 +29,7 @@ mod expect_continue;
 mod explicit_profile_is_honoured;
 mod extra_bytes_poison_nobody;
 mod extract_is_bridged;
+mod failed_load_is_left_to_the_engine;
 mod failing_load_is_nobodys_problem;
 mod first_byte_budget_bounds_both_legs;
 mod flapping_engine_is_asked_each_time;
@@ -48,6 +49,7 @@ mod invalid_upstream_answer_restores;
 mod keepalive_race_runs_once;
 mod keepalive_reuse_and_stale_engine_connection;
 mod lame_duck_still_serves;
+mod load_call_brings_the_callers_key;
 mod model_not_found_passes_through;
 mod models_list_has_routing;
 mod models_list_is_complete;
@@ -122,6 +124,7 @@ pub const ALL: &[Case] = &[
     explicit_profile_is_honoured::CASE,
     extra_bytes_poison_nobody::CASE,
     extract_is_bridged::CASE,
+    failed_load_is_left_to_the_engine::CASE,
     failing_load_is_nobodys_problem::CASE,
     first_byte_budget_bounds_both_legs::CASE,
     flapping_engine_is_asked_each_time::CASE,
@@ -141,6 +144,7 @@ pub const ALL: &[Case] = &[
     keepalive_race_runs_once::CASE,
     keepalive_reuse_and_stale_engine_connection::CASE,
     lame_duck_still_serves::CASE,
+    load_call_brings_the_callers_key::CASE,
     model_not_found_passes_through::CASE,
     models_list_has_routing::CASE,
     models_list_is_complete::CASE,

@@ -2,6 +2,7 @@
 
 use crate::config::Address;
 use bytes::Bytes;
+use http::HeaderValue;
 use pingora_core::connectors::http::Connector;
 use pingora_core::protocols::http::client::HttpSession;
 use pingora_core::upstreams::peer::HttpPeer;
@@ -21,9 +22,33 @@ pub(crate) struct Question<'a> {
     pub(crate) host: &'a Address,
 }
 
+/// What a call authorises itself by, for a question that is asked on its behalf.
+pub(crate) struct Credential(HeaderValue);
+
+impl Credential {
+    /// What stands in the head of a call.
+    pub(crate) fn of(call: &[u8]) -> Option<Self> {
+        let named = |line: &&[u8]| line.get(..14).is_some_and(|name| name.eq_ignore_ascii_case(b"authorization:"));
+        let line = call.split(|byte| *byte == b'\n').skip(1).find(named)?;
+        let mut value = HeaderValue::from_bytes(line[14..].trim_ascii()).ok()?;
+        // Whoever prints the request does not print this.
+        value.set_sensitive(true);
+        Some(Self(value))
+    }
+}
+
 /// The answer's status and the beginning of its body; none: there was no answer.
 pub(crate) async fn ask(peers: &[HttpPeer], question: Question<'_>) -> Option<(u16, Bytes)> {
-    let mut session = send(peers, question).await?;
+    ask_as(None, peers, question).await
+}
+
+/// The same, with what the caller authorises itself by.
+pub(crate) async fn ask_as(
+    credential: Option<Credential>,
+    peers: &[HttpPeer],
+    question: Question<'_>,
+) -> Option<(u16, Bytes)> {
+    let mut session = send_as(credential, peers, question).await?;
     let status = session.response_header()?.status.as_u16();
     let mut body = Vec::new();
     while body.len() < MOST_BYTES {
@@ -42,6 +67,10 @@ pub(crate) async fn is_there(peers: &[HttpPeer]) -> bool {
 
 /// Sends a question and reads the head of its answer, on a connection of its own: a load may take minutes, a stream has no end.
 pub(crate) async fn send(peers: &[HttpPeer], question: Question<'_>) -> Option<HttpSession> {
+    send_as(None, peers, question).await
+}
+
+async fn send_as(credential: Option<Credential>, peers: &[HttpPeer], question: Question<'_>) -> Option<HttpSession> {
     let Question { method, path, body, host } = question;
     let host = match host {
         Address::Tcp(address) => address.as_str(),
@@ -50,6 +79,9 @@ pub(crate) async fn send(peers: &[HttpPeer], question: Question<'_>) -> Option<H
     let mut session = connect(peers).await?;
     let mut header = RequestHeader::build(method, path.as_bytes(), Some(4)).ok()?;
     header.insert_header("Host", host).ok()?;
+    if let Some(Credential(value)) = credential {
+        header.insert_header("Authorization", value).ok()?;
+    }
     if !body.is_empty() {
         header.insert_header("Content-Type", "application/json").ok()?;
     }
@@ -72,4 +104,20 @@ async fn connect(peers: &[HttpPeer]) -> Option<HttpSession> {
         }
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_credential_is_what_the_call_authorises_itself_by_and_is_not_printed() {
+        let head =
+            b"POST /authorization: HTTP/1.1\r\nX-Authorization: no\r\nAUTHORIZATION:  Bearer k \r\nCookie: c\r\n\r\n";
+        let Credential(value) = Credential::of(head).expect("there is one");
+        assert_eq!(value.as_bytes(), b"Bearer k");
+        assert_eq!(format!("{value:?}"), "Sensitive");
+        assert!(Credential::of(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n").is_none());
+        assert!(Credential::of(b"").is_none());
+    }
 }

@@ -48,14 +48,14 @@ pub(crate) async fn serve<'c>(house: &'c House, mut client: Client<'c>) -> Serve
     client.log.foreseen = refused.foreseen;
     let Some(surface) = call.surface else {
         if refused.foreseen && !call.only_reads {
-            warmup::wake(house, "");
+            warmup::wake_engine(house);
         }
         return client.restore(refused, Disclosure::Local).await;
     };
     let verdict = decide(&route, surface, refused.meaning);
     // A refusal that nobody but we gave has woken nobody, whether it is bridged or not.
     if refused.foreseen || matches!(verdict, Verdict::Bridge(_)) {
-        warmup::wake(house, &call.model);
+        warmup::wake(house, &call.model, &client.connection.request_head);
     }
     match verdict {
         Verdict::Keep(why) => client.keep(refused, why).await,

@@ -35,13 +35,17 @@ pub(crate) fn list(house: &House, call: &Call, route: &Route<'_>) -> Option<&'st
     (!known && would_bridge(route, call.surface?, Trigger::ModelLoading)).then_some(list)
 }
 
-/// The refusal of an engine that would hold the call; none: it has the model, or does not say.
+/// The refusal of an engine that would hold the call; none: it has the model, or does not say, or cannot be asked to load it in another way
+/// than by this call.
 pub(crate) async fn by_list(
     house: &House,
     client: &mut Client<'_>,
     call: &Call,
     list: &ModelList,
 ) -> Result<Option<Refused>, Fault> {
+    if house.warmup.is_held_back(&call.model) {
+        return Ok(None);
+    }
     let loading = match local_models::look_up(house, client, list, &call.model).await? {
         Look::Listed(state) => {
             house.warmup.is_listed(&call.model);

@@ -1,7 +1,7 @@
 //! Every bridged call wakes the engine: by the refused request itself, by the shim, or by the preset's load-only call. One at a time per
 //! model.
 
-use crate::control::{self, Question};
+use crate::control::{self, Credential, Question};
 use crate::engine::Engine;
 use crate::house::House;
 use crate::shim::Shim;
@@ -41,19 +41,25 @@ struct Load {
     not_before: Instant,
 }
 
-/// Wakes the engine for `model` in the background, unless that is happening already or has just failed.
-pub(crate) fn wake(house: &House, model: &str) {
+/// Wakes the engine in the background, for nobody's model.
+pub(crate) fn wake_engine(house: &House) {
+    wake(house, "", b"");
+}
+
+/// Wakes the engine for `model` in the background, unless that is happening already or has just failed. `call` is the head of the call
+/// that wants it: an engine that asks for a key loads nothing without one.
+pub(crate) fn wake(house: &House, model: &str, call: &[u8]) {
     // Callers' own names wake the engine, not a model, so the table stays as small as the configuration.
     let model = house.routes.named(model).is_some().then_some(model);
-    let Some(way) = Way::to(house, model) else { return };
+    let Some(way) = Way::to(house, model, call) else { return };
     let key = model.unwrap_or_default();
     if !house.warmup.begin(key) {
         return;
     }
     let (warmup, key, model) = (house.warmup.clone(), key.to_owned(), model.map(str::to_owned));
     tokio::spawn(async move {
-        let loaded = tokio::time::timeout(LOAD_TIME, way.load(model.as_deref())).await.unwrap_or(Loaded::No);
-        tracing::info!(model, loaded = loaded.token(), "asked for a load");
+        let loaded = tokio::time::timeout(LOAD_TIME, way.load(model.as_deref())).await.unwrap_or(Loaded::No(None));
+        loaded.tell(model.as_deref());
         warmup.end(&key, loaded);
     });
 }
@@ -69,7 +75,7 @@ pub(crate) fn refuse_unbridged(
     let seen = house.shim.as_ref()?.foresee_unbridged(surface)?;
     log.foreseen = true;
     if !only_reads {
-        wake(house, "");
+        wake_engine(house);
     }
     Some(seen.answer)
 }
@@ -81,8 +87,8 @@ enum Loaded {
     Yes,
     /// It is on its way.
     Begun,
-    /// It cannot be loaded.
-    No,
+    /// It cannot be loaded: the status that said so, where one did.
+    No(Option<u16>),
     /// There was nobody to ask: no failure of the model.
     NotAsked,
 }
@@ -92,9 +98,27 @@ impl Loaded {
         match self {
             Self::Yes => "yes",
             Self::Begun => "begun",
-            Self::No => "no",
+            Self::No(_) => "no",
             Self::NotAsked => "not_asked",
         }
+    }
+
+    /// Tells the log. A failure has its pause, so this comes once in each.
+    fn tell(self, model: Option<&str>) {
+        let Self::No(status) = self else {
+            tracing::info!(model, loaded = self.token(), "asked for a load");
+            return;
+        };
+        let why = match status {
+            Some(401 | 403) => {
+                "the engine asks for a key, and the call that wanted the model brought none that it takes"
+            }
+            Some(404 | 405 | 501) => {
+                "the engine has no such call, or no model of this name: compare its version with its preset"
+            }
+            Some(_) | None => "see the log of the engine, or of its shim",
+        };
+        tracing::warn!(model, status, "asked for a load in vain: {why}");
     }
 }
 
@@ -102,13 +126,13 @@ impl Loaded {
 enum Way {
     /// The shim, which knows what is loading already and can start the engine.
     Shim(Arc<Shim>),
-    /// The engine itself, and whether it answers only when it has loaded.
-    Engine(Arc<Engine>, Call, bool),
+    /// The engine itself, on behalf of whoever called, and whether it answers only when it has loaded.
+    Engine(Arc<Engine>, Call, bool, Option<Credential>),
 }
 
 impl Way {
     /// Who can wake this model; none: nobody needs to, or nobody can.
-    fn to(house: &House, model: Option<&str>) -> Option<Self> {
+    fn to(house: &House, model: Option<&str>, caller: &[u8]) -> Option<Self> {
         let wake = house.engine.preset.wake;
         if let Some(shim) = house.shim.as_ref().filter(|shim| shim.is_live()) {
             // Where the refused request was the wish, only an engine that is away needs another.
@@ -116,7 +140,9 @@ impl Way {
             return shim.needs_a_wish(model).then(|| Self::Shim(shim.clone()));
         }
         match (wake, model) {
-            (Wake::Call { call, blocks }, Some(_)) => Some(Self::Engine(house.engine.clone(), call, blocks)),
+            (Wake::Call { call, blocks }, Some(_)) => {
+                Some(Self::Engine(house.engine.clone(), call, blocks, Credential::of(caller)))
+            }
             _ => None,
         }
     }
@@ -126,9 +152,9 @@ impl Way {
             Self::Shim(shim) => match shim.load(model).await {
                 None => Loaded::NotAsked,
                 Some(true) => Loaded::Begun,
-                Some(false) => Loaded::No,
+                Some(false) => Loaded::No(None),
             },
-            Self::Engine(engine, call, blocks) => {
+            Self::Engine(engine, call, blocks, credential) => {
                 let model = model.unwrap_or_default();
                 let path = format!("{}{}", engine.path_prefix, call.path_for(model));
                 let question = Question {
@@ -138,7 +164,7 @@ impl Way {
                     host: engine.address(),
                 };
                 let Ok(peers) = engine.peers().await else { return Loaded::NotAsked };
-                match control::ask(&peers, question).await {
+                match control::ask_as(credential, &peers, question).await {
                     None if !control::is_there(&peers).await => Loaded::NotAsked,
                     Some((status, body)) if call.is_done(status, &body) => {
                         if blocks {
@@ -147,7 +173,7 @@ impl Way {
                             Loaded::Begun
                         }
                     }
-                    None | Some(_) => Loaded::No,
+                    answer => Loaded::No(answer.map(|(status, _)| status)),
                 }
             }
         }
@@ -171,6 +197,12 @@ impl Warmup {
     /// Whether a load of this model that was asked for has not been answered.
     pub(crate) fn is_loading(&self, model: &str) -> bool {
         self.0.lock().by_model.get(model).is_some_and(|load| load.running)
+    }
+
+    /// Whether a load of this model has failed, and is not asked for again yet.
+    pub(crate) fn is_held_back(&self, model: &str) -> bool {
+        let loads = self.0.lock();
+        loads.by_model.get(model).is_some_and(|load| load.failures > 0 && Instant::now() < load.not_before)
     }
 
     /// Whether the engine may have this model under another name: it loaded it, and does not list it.
@@ -197,7 +229,7 @@ impl Warmup {
                     (load.running, load.not_before) = (false, Instant::now() + FIRST_PAUSE);
                 }
             }
-            Loaded::No => {
+            Loaded::No(_) => {
                 if let Some(load) = loads.by_model.get_mut(model) {
                     load.running = false;
                     load.failures = (load.failures + 1).min(LATCH_AFTER);
@@ -219,8 +251,9 @@ mod tests {
         assert!(warmup.is_loading("m") && !warmup.is_loading("other"));
         assert!(!warmup.begin("m"));
         assert!(warmup.begin("other"));
-        warmup.end("m", Loaded::No);
-        assert!(!warmup.is_loading("m"));
+        assert!(!warmup.is_held_back("m"));
+        warmup.end("m", Loaded::No(None));
+        assert!(!warmup.is_loading("m") && warmup.is_held_back("m") && !warmup.is_held_back("other"));
         assert!(!warmup.begin("m"));
         warmup.end("other", Loaded::Begun);
         assert!(warmup.begin("other") && !warmup.may_be_an_alias("other"));
