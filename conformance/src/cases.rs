@@ -66,6 +66,7 @@ mod private_reasoning_stays_private;
 mod rate_cap_restores;
 mod readyz_livez;
 mod redirect_is_refused;
+mod refused_calls_wish_once;
 mod remote_only_never_touches_local;
 mod secret_never_appears;
 mod shim_any_order_of_starting;
@@ -161,6 +162,7 @@ pub const ALL: &[Case] = &[
     rate_cap_restores::CASE,
     readyz_livez::CASE,
     redirect_is_refused::CASE,
+    refused_calls_wish_once::CASE,
     remote_only_never_touches_local::CASE,
     secret_never_appears::CASE,
     shim_any_order_of_starting::CASE,

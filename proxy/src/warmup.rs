@@ -18,6 +18,10 @@ use std::time::{Duration, Instant};
 const LOAD_TIME: Duration = Duration::from_secs(600);
 /// The first pause after a failed load; it doubles with every failure.
 const FIRST_PAUSE: Duration = Duration::from_secs(2);
+/// For so long nobody repeats a wish that was heard: the engine's state has yet to follow.
+const HEARD_PAUSE: Duration = Duration::from_millis(250);
+/// The log is not told of the same outcome again for so long.
+const SAID_TIME: Duration = Duration::from_secs(1);
 /// For so long a model that was loaded and is not listed is believed to be loaded under another name; then it is loaded again.
 const ALIAS_TIME: Duration = Duration::from_secs(300);
 /// After this many failures in a row the pause stays at its longest: a load that keeps failing costs the engine more than it helps.
@@ -39,6 +43,8 @@ struct Load {
     running: bool,
     failures: u32,
     not_before: Instant,
+    /// What the log was told last, and when.
+    said: Option<(Loaded, Instant)>,
 }
 
 /// Wakes the engine in the background, for nobody's model.
@@ -46,21 +52,22 @@ pub(crate) fn wake_engine(house: &House) {
     wake(house, "", b"");
 }
 
-/// Wakes the engine for `model` in the background, unless that is happening already or has just failed. `call` is the head of the call
+/// Wakes the engine for `model` in the background, unless that is happening already or has just been tried. `call` is the head of the call
 /// that wants it: an engine that asks for a key loads nothing without one.
 pub(crate) fn wake(house: &House, model: &str, call: &[u8]) {
     // Callers' own names wake the engine, not a model, so the table stays as small as the configuration.
     let model = house.routes.named(model).is_some().then_some(model);
     let Some(way) = Way::to(house, model, call) else { return };
     let key = model.unwrap_or_default();
-    if !house.warmup.begin(key) {
+    if !house.warmup.begin(key, Instant::now()) {
         return;
     }
     let (warmup, key, model) = (house.warmup.clone(), key.to_owned(), model.map(str::to_owned));
     tokio::spawn(async move {
         let loaded = tokio::time::timeout(LOAD_TIME, way.load(model.as_deref())).await.unwrap_or(Loaded::No(None));
-        loaded.tell(model.as_deref());
-        warmup.end(&key, loaded);
+        if warmup.end(&key, loaded, Instant::now()) {
+            loaded.tell(model.as_deref());
+        }
     });
 }
 
@@ -182,11 +189,10 @@ impl Way {
 
 impl Warmup {
     /// Whether a load may start now; if so, it has.
-    fn begin(&self, model: &str) -> bool {
-        let now = Instant::now();
+    fn begin(&self, model: &str, now: Instant) -> bool {
         let mut loads = self.0.lock();
-        let load =
-            loads.by_model.entry(model.to_owned()).or_insert(Load { running: false, failures: 0, not_before: now });
+        let new = || Load { running: false, failures: 0, not_before: now, said: None };
+        let load = loads.by_model.entry(model.to_owned()).or_insert_with(new);
         if load.running || now < load.not_before {
             return false;
         }
@@ -215,28 +221,30 @@ impl Warmup {
         self.0.lock().unlisted.remove(model);
     }
 
-    fn end(&self, model: &str, loaded: Loaded) {
+    /// Takes in how a load ended; whether the log is to be told.
+    fn end(&self, model: &str, loaded: Loaded, now: Instant) -> bool {
         let mut loads = self.0.lock();
-        match loaded {
-            Loaded::Yes | Loaded::Begun => {
-                loads.by_model.remove(model);
-                if loaded == Loaded::Yes {
-                    loads.unlisted.insert(model.to_owned(), Instant::now());
-                }
-            }
-            Loaded::NotAsked => {
-                if let Some(load) = loads.by_model.get_mut(model) {
-                    (load.running, load.not_before) = (false, Instant::now() + FIRST_PAUSE);
-                }
-            }
-            Loaded::No(_) => {
-                if let Some(load) = loads.by_model.get_mut(model) {
-                    load.running = false;
-                    load.failures = (load.failures + 1).min(LATCH_AFTER);
-                    load.not_before = Instant::now() + FIRST_PAUSE * 2_u32.pow(load.failures - 1);
-                }
-            }
+        if loaded == Loaded::Yes {
+            loads.unlisted.insert(model.to_owned(), now);
         }
+        let Some(load) = loads.by_model.get_mut(model) else { return false };
+        load.running = false;
+        load.failures = match loaded {
+            Loaded::Yes | Loaded::Begun => 0,
+            Loaded::NotAsked => load.failures,
+            Loaded::No(_) => (load.failures + 1).min(LATCH_AFTER),
+        };
+        load.not_before = now
+            + match loaded {
+                Loaded::Yes | Loaded::Begun => HEARD_PAUSE,
+                Loaded::NotAsked => FIRST_PAUSE,
+                Loaded::No(_) => FIRST_PAUSE * 2_u32.pow(load.failures - 1),
+            };
+        let is_known = load.said.is_some_and(|(said, at)| said == loaded && now < at + SAID_TIME);
+        if !is_known {
+            load.said = Some((loaded, now));
+        }
+        !is_known
     }
 }
 
@@ -246,16 +254,35 @@ mod tests {
 
     #[test]
     fn one_load_at_a_time_and_a_pause_after_a_failure() {
-        let warmup = Warmup::default();
-        assert!(warmup.begin("m"));
+        let (warmup, now) = (Warmup::default(), Instant::now());
+        assert!(warmup.begin("m", now));
         assert!(warmup.is_loading("m") && !warmup.is_loading("other"));
-        assert!(!warmup.begin("m"));
-        assert!(warmup.begin("other"));
+        assert!(!warmup.begin("m", now));
+        assert!(warmup.begin("other", now));
         assert!(!warmup.is_held_back("m"));
-        warmup.end("m", Loaded::No(None));
+        assert!(warmup.end("m", Loaded::No(None), now));
         assert!(!warmup.is_loading("m") && warmup.is_held_back("m") && !warmup.is_held_back("other"));
-        assert!(!warmup.begin("m"));
-        warmup.end("other", Loaded::Begun);
-        assert!(warmup.begin("other") && !warmup.may_be_an_alias("other"));
+        assert!(!warmup.begin("m", now));
+        assert!(warmup.begin("m", now + FIRST_PAUSE));
+        assert!(warmup.end("m", Loaded::No(None), now + FIRST_PAUSE));
+        assert!(!warmup.begin("m", now + FIRST_PAUSE * 2));
+        assert!(warmup.begin("m", now + FIRST_PAUSE * 3));
+    }
+
+    #[test]
+    fn a_wish_that_was_heard_is_not_repeated_at_once_and_told_once_a_second() {
+        let (warmup, now) = (Warmup::default(), Instant::now());
+        assert!(warmup.begin("m", now));
+        assert!(warmup.end("m", Loaded::Begun, now));
+        // It is not being loaded by us, nor has it failed.
+        assert!(!warmup.begin("m", now) && !warmup.is_loading("m") && !warmup.is_held_back("m"));
+        assert!(!warmup.may_be_an_alias("m"));
+        let later = now + HEARD_PAUSE;
+        assert!(warmup.begin("m", later) && !warmup.end("m", Loaded::Begun, later));
+        let later = later + HEARD_PAUSE;
+        assert!(warmup.begin("m", later) && warmup.end("m", Loaded::No(Some(500)), later));
+        let later = later + FIRST_PAUSE;
+        assert!(warmup.begin("m", later) && warmup.end("m", Loaded::Begun, later));
+        assert!(warmup.begin("m", later + SAID_TIME) && warmup.end("m", Loaded::Begun, later + SAID_TIME));
     }
 }
