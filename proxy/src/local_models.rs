@@ -19,7 +19,8 @@ const MOST_BYTES: usize = 1024 * 1024;
 /// How long the engine may take for it: a caller waits.
 const MOST_MS: u64 = 1_000;
 
-/// For so many ticks an engine that let a caller wait for a list in vain is not asked again: every call is tried then.
+/// For so many ticks an engine that let a caller wait for a list is not asked again: its list counts until then, and without one every call
+/// is tried.
 const LEFT_ALONE_TICKS: u32 = 8;
 
 /// An answer that takes so many ticks let its caller wait.
@@ -49,16 +50,18 @@ struct Lists {
     asked: u32,
     /// The newest list, and when it was asked for.
     newest: Option<(u32, HashMap<String, State>)>,
-    /// When it let a caller wait in vain.
-    failed: Option<u32>,
+    /// When it let a caller wait, for that list or in vain.
+    waited: Option<u32>,
+    /// What was asked for by then is not true any more.
+    outdated: Option<u32>,
 }
 
 impl Listed {
     /// What is known at this tick; none: this call must ask. While one call asks, the others go by the list before.
     fn known(&self, list: &ModelList, model: &str, tick: u32) -> Option<Look> {
         let mut lists = self.0.lock();
-        if lists.failed.is_some_and(|failed| tick.wrapping_sub(failed) < LEFT_ALONE_TICKS) {
-            return Some(Look::Unknown);
+        if lists.waited.is_some_and(|waited| tick.wrapping_sub(waited) < LEFT_ALONE_TICKS) {
+            return Some(lists.newest.as_ref().map_or(Look::Unknown, |(_, states)| look(list, states, model)));
         }
         let most_ticks = if lists.asked == tick { OLD_TICKS } else { 0 };
         if let Some((at, states)) = &lists.newest
@@ -78,18 +81,21 @@ impl Listed {
         *self.0.lock() = Lists::default();
     }
 
+    /// A model was loaded: what was asked for before does not count any more.
+    pub(crate) fn outdate(&self, now: u32) {
+        *self.0.lock() = Lists { outdated: Some(now), ..Lists::default() };
+    }
+
     /// Takes in what was asked for at `tick` and came `now`.
     fn learn(&self, tick: u32, now: u32, states: Option<HashMap<String, State>>) {
         let mut lists = self.0.lock();
-        match states {
-            None => {
-                lists.newest = None;
-                lists.failed = (now.wrapping_sub(tick) >= SLOW_TICKS).then_some(now);
-            }
-            // An answer that was overtaken by a newer one says nothing.
-            Some(_) if lists.newest.as_ref().is_some_and(|(at, _)| *at > tick) => {}
-            Some(states) => (lists.newest, lists.failed) = (Some((tick, states)), None),
+        // An answer that was overtaken says nothing.
+        let overtaken = lists.newest.as_ref().is_some_and(|(at, _)| *at > tick);
+        if states.is_some() && (overtaken || lists.outdated.is_some_and(|outdated| tick <= outdated)) {
+            return;
         }
+        lists.newest = states.map(|states| (tick, states));
+        lists.waited = (now.wrapping_sub(tick) >= SLOW_TICKS).then_some(now);
     }
 }
 
@@ -184,5 +190,19 @@ mod tests {
             assert_eq!(listed.known(&list, "m", tick), Some(Look::Unknown));
         }
         assert_eq!(listed.known(&list, "m", 12), None);
+        // A slow list counts for as long, so that not every caller waits for it.
+        listed.learn(12, 15, Some(HashMap::from([("m".to_owned(), State::Ready)])));
+        for tick in 15..23 {
+            assert_eq!(listed.known(&list, "m", tick), Some(Look::Listed(State::Ready)));
+            assert_eq!(listed.known(&list, "other", tick), Some(Look::Unlisted(State::Absent)));
+        }
+        assert_eq!(listed.known(&list, "m", 23), None);
+        // It is fast again.
+        listed.learn(23, 24, Some(HashMap::new()));
+        assert_eq!(listed.known(&list, "m", 25), None);
+        // It was asked before a load was done: that is not kept.
+        listed.outdate(26);
+        listed.learn(25, 29, Some(HashMap::new()));
+        assert_eq!(listed.known(&list, "m", 29), None);
     }
 }

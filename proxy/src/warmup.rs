@@ -63,8 +63,13 @@ pub(crate) fn wake(house: &House, model: &str, call: &[u8]) {
         return;
     }
     let (warmup, key, model) = (house.warmup.clone(), key.to_owned(), model.map(str::to_owned));
+    let (engine, clock) = (house.engine.clone(), house.clock.clone());
     tokio::spawn(async move {
         let loaded = tokio::time::timeout(LOAD_TIME, way.load(model.as_deref())).await.unwrap_or(Loaded::No(None));
+        if loaded == Loaded::Yes {
+            // By a list from before, it would be loaded once more.
+            engine.listed.outdate(clock.tick());
+        }
         if warmup.end(&key, loaded, Instant::now()) {
             loaded.tell(model.as_deref());
         }
