@@ -32,6 +32,7 @@ use spillway_policies::{Consent, Surface};
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::sync::watch;
 
 /// How much of a body is looked at for its model. pingora replays what was read before, up to 64 KiB.
 const MOST_READ: usize = 48 * 1024;
@@ -51,6 +52,8 @@ pub(crate) struct FullLane {
     app: Arc<HttpProxy<Sidecar>>,
     /// How long a caller may take until its first bytes tell which HTTP it speaks.
     first_bytes: Duration,
+    /// No further request is waited for.
+    over: watch::Sender<bool>,
 }
 
 impl FullLane {
@@ -60,23 +63,25 @@ impl FullLane {
         let mut options = HttpServerOptions::default();
         options.h2c = true;
         app.server_options = Some(options);
-        Self { app: Arc::new(app), first_bytes }
+        Self { app: Arc::new(app), first_bytes, over: watch::Sender::new(false) }
     }
 
     /// Closes connections that wait for a request.
     pub(crate) async fn stop(&self) {
+        self.over.send_replace(true);
         self.app.cleanup().await;
     }
 
     /// Serves the rest of a connection, `read` first.
     pub(crate) async fn serve(&self, stream: Stream, read: Vec<u8>, shutdown: &ShutdownWatch) {
         let mut replay = Replay::new(read, stream);
-        let mut stop = shutdown.clone();
+        // Not as soon as the listener closes: a connection that came just before a successor got it may be about to speak.
+        let mut over = self.over.subscribe();
         // pingora looks for the HTTP/2 preface for as long as the caller likes, drain or not.
         tokio::select! {
             biased;
             begun = tokio::time::timeout(self.first_bytes, replay.begin()) => if !matches!(begun, Ok(Ok(()))) { return },
-            _ = stop.wait_for(|stop| *stop) => return,
+            _ = over.wait_for(|over| *over) => return,
         }
         let mut next: Option<Stream> = Some(Box::new(replay));
         while let Some(stream) = next {
@@ -103,8 +108,8 @@ impl ProxyHttp for Sidecar {
             Ok(consent) => consent,
             Err(answer) => return answered(&self.house, session, &mut passing.log, &answer, surface).await,
         };
-        if self.house.fast_lane {
-            // Only an HTTP/1.0 connection gets here on HTTP/1; the strict gate has seen its first request only.
+        // Behind the fast lane only an HTTP/1.0 connection gets here on HTTP/1; the strict gate has seen its first request only.
+        if self.house.fast_lane || self.house.is_retired() {
             session.set_keepalive(None);
         }
         if surface.is_some() && self.house.has_remote() {

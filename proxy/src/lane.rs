@@ -29,8 +29,7 @@ pub(crate) struct Lane {
 impl Lane {
     /// A lane over shared state.
     #[must_use]
-    pub(crate) fn new(house: Arc<House>) -> Self {
-        let full = Arc::new(FullLane::new(house.clone()));
+    pub(crate) fn new(house: Arc<House>, full: Arc<FullLane>) -> Self {
         Self { house, full }
     }
 }
@@ -46,11 +45,6 @@ impl ServerApp for Lane {
         let (lane, shutdown) = (self.clone(), shutdown.clone());
         tokio::spawn(async move { lane.connection(stream, shutdown).await });
         None
-    }
-
-    /// The listener has closed. The full lane is told; the fast lane hears it from the house.
-    async fn cleanup(&self) {
-        self.full.stop().await;
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::admin::Admin;
 use crate::config::{Address, Config, ListenTls};
+use crate::full_lane::FullLane;
 use crate::handover::{Inherited, Listening};
 use crate::house::House;
 use crate::lane::Lane;
@@ -51,6 +52,7 @@ const FAREWELL: Duration = Duration::from_secs(3);
 /// A serving sidecar.
 pub struct Running {
     house: Arc<House>,
+    full: Arc<FullLane>,
     front: Option<JoinHandle<()>>,
     front_stop: watch::Sender<bool>,
     admin_stop: watch::Sender<bool>,
@@ -90,12 +92,14 @@ pub fn start(config: &Config, inherited: &mut Inherited) -> Result<Running, Star
     let (admin_stop, admin_watch) = watch::channel(false);
     // Whoever calls earlier waits in the socket's backlog.
     let early = shim::first_word(house.clone());
-    let front = Some(front.serve("front", Lane::new(house.clone()), tls, front_watch, early));
+    let full = Arc::new(FullLane::new(house.clone()));
+    let lane = Lane::new(house.clone(), full.clone());
+    let front = Some(front.serve("front", lane, tls, front_watch, early));
     admin.serve("admin", HttpServer::new_app(Admin::new(house.clone())), None, admin_watch, std::future::ready(()));
     let ticking = house.clone();
     tokio::spawn(house.clock.clone().run(move |tick| ticking.each_tick(tick)));
     let report = shim::start(&house);
-    Ok(Running { house, front, front_stop, admin_stop, report, sockets, front_address, admin_address })
+    Ok(Running { house, full, front, front_stop, admin_stop, report, sockets, front_address, admin_address })
 }
 
 impl Running {
@@ -136,7 +140,9 @@ impl Running {
     }
 
     async fn finish(&mut self, max: Duration) {
+        // The fast lane's idle connections hear it from the house.
         self.house.drain();
+        self.full.stop().await;
         let finished = async {
             let mut look = tokio::time::interval(Duration::from_millis(10));
             while self.house.in_flight() > 0 {

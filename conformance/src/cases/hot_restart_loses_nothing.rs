@@ -28,7 +28,8 @@ pub(super) const CASE: Case = Case {
 
 async fn run(bench: Bench) -> Verdict {
     restart(&bench, Setup::new()).await.during("TCP")?;
-    restart(&bench, Setup::new().unix()).await.during("Unix sockets")
+    restart(&bench, Setup::new().unix()).await.during("Unix sockets")?;
+    restart(&bench, Setup::new().listen("fast_lane = false")).await.during("the full lane alone")
 }
 
 /// Callers that never pause, two with a connection for each request and two that keep theirs.
