@@ -81,6 +81,8 @@ pub struct Machine {
     wake_faults: Faults,
     progress: Option<String>,
     identity: Option<Identity>,
+    /// Who listens has not been observed yet.
+    is_unseen: bool,
     /// Counts the lives of the engine, so that what belongs to an earlier one is not taken for this one.
     lives: u64,
     /// Counts the calls.
@@ -127,6 +129,7 @@ impl Machine {
             wake_faults: Faults::default(),
             progress: None,
             identity: None,
+            is_unseen: true,
             lives: 0,
             orders: 0,
             shown: Snapshot {
@@ -237,10 +240,16 @@ impl Machine {
 
     /// What was known of the engine's last life is of no use for the next.
     fn begin_life(&mut self) {
-        self.lives += 1;
         self.health = health::Health::default();
-        self.identity = None;
         self.progress = None;
+        self.forget_identity();
+    }
+
+    /// Who answers next may be another; what is observed of this one comes too late.
+    fn forget_identity(&mut self) {
+        self.lives += 1;
+        self.identity = None;
+        self.is_unseen = true;
     }
 
     /// A notice that the next snapshot dates.

@@ -7,7 +7,7 @@ use super::event::Action;
 use super::health::Seen;
 use super::life::Life;
 use super::rest::Phase;
-use crate::probe::Sighting;
+use crate::probe::{Reach, Sighting};
 
 /// The rounds of probes.
 #[derive(Debug, Default)]
@@ -78,9 +78,14 @@ impl Machine {
         let owned = self.life.is_running();
         self.health.take(sighting, &self.setup.preset.watch, owned, self.setup.max_waiting);
         match (was_well, self.health.was_well) {
-            (false, true) => self.is_up(now, actions),
+            (false, true) => self.is_up(now),
             (true, false) => self.is_gone(now),
+            // A command may start its engine anew by itself. Silence alone is a busy engine.
+            (true, true) if !self.health.is_well() && sighting.reach != Reach::Silent => self.forget_identity(),
             _ => {}
+        }
+        if self.health.is_well() && std::mem::take(&mut self.is_unseen) {
+            actions.push(Action::Identify(self.lives));
         }
         if !self.health.is_idle() {
             self.used_at = now;
@@ -100,14 +105,13 @@ impl Machine {
     }
 
     /// It is well for the first time in this life.
-    fn is_up(&mut self, now: Moment, actions: &mut Vec<Action>) {
+    fn is_up(&mut self, now: Moment) {
         self.used_at = now;
         self.history.crashed = false;
         if let Life::Running(run) = &mut self.life {
             run.well = Some(now);
             self.cold_times.learn(now.since(run.since));
         }
-        actions.push(Action::Identify(self.lives));
     }
 
     /// A watched engine has ended.

@@ -265,3 +265,33 @@ fn progress_is_shown_while_it_comes_and_identity_while_it_lives() {
     rig.on(Event::Ended(1));
     assert_eq!(rig.machine.snapshot(rig.now).identity, None);
 }
+
+#[test]
+fn an_engine_that_its_command_may_have_started_anew_is_observed_anew() {
+    let seen = || Identity { digest: Some("d".into()), ..Identity::default() };
+    for gone in [reach(Reach::Refused), status(503), status(500)] {
+        let mut rig = Rig::up(setup(&PLAIN), status(200));
+        let life = rig.observes.take().expect("it is observed");
+        rig.on(Event::Identified(life, seen()));
+        rig.see(gone.clone());
+        assert_eq!(rig.machine.snapshot(rig.now).identity, None, "{gone:?}");
+        // What was still being observed then is of no use either.
+        rig.on(Event::Identified(life, seen()));
+        assert_eq!((rig.machine.snapshot(rig.now).identity, rig.observes), (None, None), "{gone:?}");
+        rig.step(WELL);
+        let life = rig.observes.take().expect("it is observed again");
+        rig.on(Event::Identified(life, seen()));
+        rig.step(WELL);
+        assert_eq!((rig.machine.snapshot(rig.now).identity, rig.observes), (Some(seen()), None), "{gone:?}");
+    }
+    // One that is too busy to answer is the same.
+    let mut rig = Rig::up(setup(&PLAIN), status(200));
+    let life = rig.observes.take().expect("it is observed");
+    rig.on(Event::Identified(life, seen()));
+    for _ in 0..4 {
+        rig.see(reach(Reach::Silent));
+    }
+    assert_eq!(rig.engine(), "unhealthy silent");
+    rig.step(WELL);
+    assert_eq!((rig.machine.snapshot(rig.now).identity, rig.observes), (Some(seen()), None));
+}

@@ -31,6 +31,8 @@ pub(crate) struct Rig {
     pub(crate) looks: u64,
     /// Whether the last look asked for the queue.
     pub(crate) asked_queue: bool,
+    /// The life of the engine that is to be observed, until a test takes it.
+    pub(crate) observes: Option<u64>,
     done: Vec<String>,
 }
 
@@ -49,6 +51,7 @@ impl Rig {
             orders: VecDeque::new(),
             looks: 0,
             asked_queue: false,
+            observes: None,
             done: Vec::new(),
         }
     }
@@ -84,7 +87,11 @@ impl Rig {
 
     fn note(&mut self, action: Action) {
         let text = match action {
-            Action::Look { .. } | Action::Identify(_) | Action::Abort => return,
+            Action::Identify(life) => {
+                self.observes = Some(life);
+                return;
+            }
+            Action::Look { .. } | Action::Abort => return,
             Action::Spawn => "spawn".to_owned(),
             Action::Signal(signal) => signal.as_str().to_owned(),
             Action::Reply(Reply::Done) => "done".to_owned(),
