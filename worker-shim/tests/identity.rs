@@ -347,6 +347,33 @@ async fn an_engine_that_only_seems_to_run_here_is_none() {
 }
 
 #[cfg(target_os = "linux")]
+async fn vllm_with(extra: &[&str]) -> spillway_filters::feed::Identity {
+    let stage = Stage::new(&[VLLM_VERSION, VLLM_MODELS]).await;
+    let command = ["vllm", "serve", "--model", "o/n", "--revision", COMMIT, "--dtype", "bfloat16"];
+    stage.process(ENGINE, SHIM, ENGINE, &[&command, extra].concat());
+    stage.link("proc/100/fd/3", "socket:[4711]");
+    stage.nvidia();
+    stage.see("vllm").await
+}
+
+#[tokio::test]
+async fn a_flag_counts_in_every_form_that_its_engine_takes() {
+    assert!(vllm_with(&[]).await.digest.is_some(), "the plain command is known whole");
+    let forms: [&[&str]; 8] = [
+        &["--hf-overrides.num_hidden_layers", "2"],
+        &["--hf_overrides.rope_scaling.factor=4"],
+        &["--model-loader-extra-config.sharded", "true"],
+        &["--load-form", "dummy"],
+        &["--hf-overrid", "{}"],
+        &["--quantiz", "fp8"],
+        &["-qfp8"],
+        &["--kv-cache-dt=fp8"],
+    ];
+    for extra in forms {
+        assert_eq!(vllm_with(extra).await.digest, None, "{extra:?}");
+    }
+}
+
 #[tokio::test]
 async fn the_real_proc_is_read() {
     // This program is the engine: it listens, and computes on the CPU.

@@ -78,13 +78,9 @@ impl Local {
 
     /// Whether one of these is among the flags, or the variables (written `$NAME`). A `*` at the end stands for any rest.
     pub(super) fn has_any(&self, names: &[&str]) -> bool {
-        let fits = |pattern: &str, name: &str| match pattern.strip_suffix('*') {
-            Some(start) => name.starts_with(start),
-            None => pattern == name,
-        };
         names.iter().any(|name| match name.strip_prefix('$') {
             Some(variable) => self.variables.iter().any(|known| fits(variable, known)),
-            None => self.arguments.iter().flatten().any(|word| fits(name, &flag_of(word))),
+            None => self.arguments.iter().flatten().any(|word| is_meant(name, word)),
         })
     }
 
@@ -92,6 +88,28 @@ impl Local {
     pub(super) fn resolve(&self, machine: &Machine, path: &str) -> Option<PathBuf> {
         Some(machine.path(machine.link(self.listener, "cwd").ok()?.join(path)))
     }
+}
+
+fn fits(pattern: &str, name: &str) -> bool {
+    match pattern.strip_suffix('*') {
+        Some(start) => name.starts_with(start),
+        None => pattern == name,
+    }
+}
+
+/// A flag of its own that others begin with.
+const MODEL: &str = "--model";
+
+/// Whether a word of a command may be this flag. Python programs take a long one shortened and a value glued to a short one, and vLLM one key
+/// of a JSON value behind a dot.
+fn is_meant(pattern: &str, word: &str) -> bool {
+    let flag = flag_of(word);
+    if !pattern.starts_with("--") {
+        return flag == pattern || (pattern.len() == 2 && flag.starts_with(pattern));
+    }
+    let flag = flag.split('.').next().unwrap_or(&flag);
+    let is_shortened = flag.len() > 2 && flag.starts_with("--") && flag != MODEL && pattern.starts_with(flag);
+    is_shortened || fits(pattern, flag)
 }
 
 /// A word of a command as the flag that it is. Python programs take `_` for `-`.
