@@ -13,6 +13,7 @@ mod machine;
 mod parts;
 mod place;
 mod sockets;
+mod started;
 mod stated;
 mod table;
 

@@ -90,6 +90,25 @@ async fn a_file_that_was_replaced_under_the_engine_is_none() {
 }
 
 #[tokio::test]
+async fn a_file_that_is_younger_than_the_engine_is_none() {
+    let file = llama().await;
+    // The file is old, and has the name only since.
+    let link = llama_with("models/a.gguf").await;
+    link.link("srv/models/a.gguf", concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"));
+    for stage in [file, link] {
+        let changed_s = stage.changed_s("srv/models/a.gguf");
+        for (started_s, is_known) in [(changed_s, false), (changed_s + 1, true)] {
+            stage.start(started_s);
+            assert_eq!(stage.see("llama_cpp").await.digest.is_some(), is_known, "{started_s} of {changed_s}");
+        }
+    }
+    // Nobody can tell.
+    let stage = llama().await;
+    stage.write("proc/stat", "cpu 1 2\n");
+    assert_part(&stage.see("llama_cpp").await, "weights", None);
+}
+
+#[tokio::test]
 async fn all_shards_count_and_none_may_be_missing() {
     let stage = llama_with("/m/a-00001-of-00002.gguf").await;
     stage.write("m/a-00001-of-00002.gguf", "one");

@@ -4,9 +4,11 @@ use super::hash::{self, hex};
 use super::local::Local;
 use super::machine::Machine;
 use super::place;
+use super::started;
 use super::stated::Stated;
 use super::table::Known;
 use sha2::{Digest as _, Sha256};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 /// `gguf:sha256:…` of the file that the engine says it has loaded; of several shards the SHA-256 over theirs, one a line.
@@ -15,10 +17,11 @@ pub(super) async fn of(machine: &Machine, local: &Local, known: &Known, stated: 
         return None;
     }
     let path = local.resolve(machine, stated.model.as_deref()?)?;
+    let started_s = started::at_s(machine, local.listener)?;
     let mut sums = Vec::new();
     for path in shards(path)? {
         let file = path.canonicalize().ok().filter(|file| file.is_file())?;
-        if was_replaced(machine, local, &path, &file) {
+        if !is_older(&path, &file, started_s)? || was_replaced(machine, local, &path, &file) {
             return None;
         }
         sums.push(match place::blob(&file) {
@@ -44,6 +47,12 @@ fn sharded(path: &Path) -> Option<(&str, u32)> {
     let (rest, count) = name.rsplit_once("-of-").filter(|(_, count)| count.len() == 5)?;
     let start = rest.strip_suffix("-00001")?;
     Some((start, count.parse().ok()?))
+}
+
+/// Whether the file, and its name, are as they were when the engine was started: one that does not map its files may have read others.
+fn is_older(named: &Path, file: &Path, started_s: i64) -> Option<bool> {
+    let changed_s = |path: &Path| path.symlink_metadata().ok().map(|metadata| metadata.ctime());
+    Some(changed_s(named)?.max(changed_s(file)?) < started_s)
 }
 
 /// Whether the engine still maps a file that no longer has this name: what it computes with is gone.

@@ -6,7 +6,7 @@ use spillway_shim::client::Client;
 use spillway_shim::config::{Address, Config};
 use spillway_shim::identity::{Machine, observe_on};
 use std::collections::BTreeMap;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{MetadataExt as _, symlink};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,6 +30,8 @@ impl Stage {
         let line = format!("  0: 0100007F:{:04X} 00000000:0000 0A 0:0 0:0 0 0 0 4711 1", stage.port);
         stage.write("proc/7/net/tcp", &format!("head\n{line}\n"));
         stage.write("proc/cpuinfo", CPUINFO);
+        // Nothing that a test writes is younger than its engine.
+        stage.start(1 << 40);
         stage.link("proc/7/ns/mnt", "mnt:[1]");
         stage.link("proc/7/root", "/");
         stage.process(ENGINE, SHIM, ENGINE, &["engine"]);
@@ -38,7 +40,10 @@ impl Stage {
     }
 
     pub(crate) fn process(&self, id: i32, parent: i32, group: i32, command: &[&str]) {
-        self.write(&format!("proc/{id}/stat"), &format!("{id} (a ) b) S {parent} {group} {group} 0 -1"));
+        self.write(
+            &format!("proc/{id}/stat"),
+            &format!("{id} (a ) b) S {parent} {group} {group}{} 250", " 0".repeat(15)),
+        );
         self.write(&format!("proc/{id}/cmdline"), &command.join("\0"));
         self.write(&format!("proc/{id}/environ"), "HOME=/\0");
         self.write(&format!("proc/{id}/maps"), "");
@@ -46,6 +51,16 @@ impl Stage {
         self.link(&format!("proc/{id}/root"), "/");
         self.link(&format!("proc/{id}/cwd"), "/srv");
         self.link(&format!("proc/{id}/fd/0"), "/dev/null");
+    }
+
+    /// The engine was started at this second since 1970.
+    pub(crate) fn start(&self, at_s: i64) {
+        self.write("proc/stat", &format!("cpu 1 2\nbtime {}\nprocesses 3\n", at_s - 2));
+    }
+
+    /// The second since 1970 in which a file, or a link itself, was changed last.
+    pub(crate) fn changed_s(&self, path: &str) -> i64 {
+        self.path(path).symlink_metadata().expect("it was written").ctime()
     }
 
     fn path(&self, path: &str) -> PathBuf {
