@@ -22,7 +22,7 @@ pub struct Sighting {
     pub running: Option<u64>,
     /// Requests that wait in it; none: it did not tell.
     pub waiting: Option<u64>,
-    /// It was asked for these two and did not answer: it may be too busy to.
+    /// It was asked for these two and did not tell, or with an error: it may be too busy to.
     pub busy: bool,
     /// Whether it sleeps; none: it did not tell.
     pub asleep: Option<bool>,
@@ -79,7 +79,7 @@ impl Prober {
         );
         self.queue.turn(well && queued.is_off());
         self.asleep.turn(well && sleeping.is_off());
-        let busy = queue.is_some() && queued.0.is_none();
+        let busy = queue.is_some() && queued.body().is_none() && !queued.is_off();
         let (running, waiting) = queue.map_or((None, None), |queue| queued.counts(queue));
         Sighting { reach, models, running, waiting, busy, asleep: asleep.and_then(|flag| sleeping.flag(flag)) }
     }
@@ -126,9 +126,9 @@ impl Rest {
 struct Said(Option<Answer>);
 
 impl Said {
-    /// Whether the engine has no such path, or has switched it off.
+    /// Whether the engine has no such path, has switched it off, or does not tell us.
     fn is_off(&self) -> bool {
-        self.0.as_ref().is_some_and(|answer| matches!(answer.status, 404 | 405 | 501))
+        self.0.as_ref().is_some_and(|answer| matches!(answer.status, 401 | 403 | 404 | 405 | 501))
     }
 
     fn body(&self) -> Option<&[u8]> {

@@ -1,6 +1,6 @@
 //! A look shows what the engine tells, part by part, and asks for no more than there is.
 
-use super::engine::{Reply, Seen};
+use super::engine::{Reply, Script, Seen};
 use super::{Address, Client, TcpSocket, start};
 use spillway_filters::feed::State;
 use spillway_filters::presets::{Call, Flag, Health, Listens, Method, ModelList, Origin, Queue, Watch};
@@ -43,6 +43,7 @@ static FULL: Watch = Watch {
 
 const OK: Reply = Reply::Close("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
 const NOT_FOUND: Reply = Reply::Close("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n");
+const FORBIDDEN: Reply = Reply::Close("HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n");
 const LOADING: Reply = Reply::Close("HTTP/1.1 503 Service Unavailable\r\nContent-Length: 2\r\n\r\n[]");
 
 fn well(path: &str) -> Reply {
@@ -143,4 +144,18 @@ async fn an_engine_that_loads_is_asked_for_everything_again() {
     assert_eq!(prober.look(true).await, Sighting::only(Reach::Answered(503)));
     LOADED.store(true, Ordering::Relaxed);
     assert_eq!(prober.look(true).await, whole());
+}
+
+#[tokio::test]
+async fn a_queue_that_answers_with_an_error_may_be_busy_and_one_that_is_off_is_not() {
+    let untold = |busy| Sighting { running: None, waiting: None, busy, ..whole() };
+    let scripts: [(Script, bool); 3] = [
+        (|path| if path == "/metrics" { LOADING } else { well(path) }, true),
+        (|path| if path == "/metrics" { NOT_FOUND } else { well(path) }, false),
+        (|path| if path == "/metrics" { FORBIDDEN } else { well(path) }, false),
+    ];
+    for (script, busy) in scripts {
+        let (_engine, client) = start(script).await;
+        assert_eq!(Prober::new(client, &FULL).look(true).await, untold(busy));
+    }
 }
