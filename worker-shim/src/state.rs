@@ -21,7 +21,7 @@ mod wishes;
 
 pub use event::{Action, Event, Exit, Order, Outcome, SpawnFault};
 
-use spillway_filters::feed::{Identity, Moment, Snapshot, State, Why};
+use spillway_filters::feed::{Identity, Moment, Snapshot, State};
 use spillway_filters::presets::Preset;
 use std::time::Duration;
 
@@ -268,8 +268,8 @@ impl Machine {
 
     /// Whether everybody has acted on a notice, and neither they nor the engine know of a request that is under way.
     fn is_quiet(&self, notice: Notice) -> bool {
-        // One that has fallen silent may be busy with what it has.
-        let is_there = self.health.is_well() || self.health.seen == health::Seen::Unwell(Why::Silent);
+        // One that has fallen silent, or is not well, may be busy with what it has.
+        let is_there = matches!(self.health.seen, health::Seen::Well | health::Seen::Unwell(_));
         let tells = self.setup.preset.watch.queue.is_some() && is_there;
         let is_empty = !tells || (self.looks.back >= notice.round && self.health.is_idle());
         is_empty && notice.seq.is_some_and(|seq| self.subscribers.are_quiet(seq))

@@ -4,6 +4,7 @@ use crate::engines::{PLAIN, QUEUED, SEVERAL, SLEEPER};
 use crate::rig::{Rig, Step, activity, listing, load, queue, setup, sleep, status};
 use Step::{After, Called, On, See};
 use nix::sys::signal::Signal;
+use spillway_shim::probe::Sighting;
 use spillway_shim::state::{Action, Event, Machine, Outcome, Setup};
 
 const TERM: Step = On(Event::Signal(Signal::SIGTERM));
@@ -141,4 +142,19 @@ fn calls_that_are_out_are_given_up() {
     assert!(machine.on(Event::Load(wish), at(300)).iter().any(|action| matches!(action, Action::Call(_))));
     let actions = machine.on(Event::Signal(Signal::SIGTERM), at(400));
     assert!(actions.starts_with(&[Action::Abort]), "{actions:?}");
+}
+
+#[test]
+fn requests_of_an_engine_that_is_not_well_finish_first() {
+    let unwell = |running| Sighting { running: Some(running), waiting: Some(0), ..status(500) };
+    let mut rig = Rig::up(setup(&QUEUED), queue(2, 0));
+    rig.walk(&[
+        (See(unwell(2)), "unhealthy health", ""),
+        (TERM, "draining", ""),
+        (See(unwell(0)), "draining", "SIGTERM"),
+    ]);
+    // Nor is it ended to sleep.
+    let mut rig = Rig::up(setup(&QUEUED), queue(2, 0));
+    rig.walk(&[(See(unwell(2)), "unhealthy health", ""), (sleep(""), "asleep asked in 5200", "begun")]);
+    rig.walk(&[(See(unwell(0)), "asleep asked in 5200", "SIGTERM")]);
 }
