@@ -5,6 +5,7 @@ use spillway_filters::feed::Moment;
 
 use super::event::{Action, Exit};
 use super::life::Life;
+use super::rest::Phase;
 use super::{Machine, Notice};
 
 /// The shim was told to end.
@@ -35,6 +36,10 @@ impl Machine {
         let (until, notice) = (now.plus(self.setup.drain_ms), self.notice());
         // What was told to end in order to sleep only has to end.
         let passed_on = self.life.is_stopping();
+        if let Phase::Waiting { .. } = self.rest.phase {
+            // It is ended instead, once.
+            self.rest.awake();
+        }
         self.drain = Some(Drain { signal, until, notice, passed_on });
         self.models.engine_ended(false, now);
         self.models.drop_wanted();

@@ -158,3 +158,17 @@ fn requests_of_an_engine_that_is_not_well_finish_first() {
     rig.walk(&[(See(unwell(2)), "unhealthy health", ""), (sleep(""), "asleep asked in 5200", "begun")]);
     rig.walk(&[(See(unwell(0)), "asleep asked in 5200", "SIGTERM")]);
 }
+
+#[test]
+fn a_sleep_that_waits_is_taken_back_and_the_engine_ended_once() {
+    for (preset, sight, asleep) in
+        [(&PLAIN, status(200), "asleep asked in 5200"), (&SLEEPER, queue(0, 0), "asleep asked")]
+    {
+        let mut rig = Rig::up(setup(preset), sight);
+        rig.on(Event::Subscribed("a".into()));
+        rig.on(activity("a", rig.machine.seq(), 1, 1));
+        rig.walk(&[(sleep(""), asleep, "begun"), (TERM, "draining", "")]);
+        rig.on(activity("a", rig.machine.seq(), 0, 1));
+        assert_eq!(rig.done(), "SIGTERM");
+    }
+}
