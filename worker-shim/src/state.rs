@@ -204,7 +204,9 @@ impl Machine {
             rest::Phase::Waiting { until, .. } => Some(until),
             _ => None,
         };
-        let drain = self.drain.as_ref().filter(|drain| !drain.passed_on).map(|drain| drain.until);
+        // Without a process the drain waits for none.
+        let drain = self.drain.as_ref().filter(|drain| !drain.passed_on && self.life.is_running());
+        let drain = drain.map(|drain| drain.until);
         let dues =
             [self.life.due(), self.look_due(), self.idle_at(), self.subscribers.due(), self.models.due(), rest, drain];
         dues.into_iter().flatten().min()

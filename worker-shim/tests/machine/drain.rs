@@ -172,3 +172,10 @@ fn a_sleep_that_waits_is_taken_back_and_the_engine_ended_once() {
         assert_eq!(rig.done(), "SIGTERM");
     }
 }
+
+#[test]
+fn a_drain_whose_time_is_up_while_a_group_is_cleared_is_not_due() {
+    let mut rig = Rig::up(Setup { drain_ms: 0, ..setup(&PLAIN) }, status(200));
+    rig.on(Event::Ended(139));
+    rig.walk(&[(TERM, "draining", ""), (After(60_000), "draining", ""), (On(Event::Cleared), "draining", "exit 139")]);
+}
