@@ -12,7 +12,7 @@ use super::health::Seen;
 use super::life::{After, Life};
 use super::{Machine, Notice, refused};
 use crate::asked::Reply;
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 /// How long an idle engine's followers have to say that they know.
 const IDLE_NOTICE_MS: u64 = 5_000;
@@ -40,10 +40,11 @@ pub(super) enum Phase {
         until: Moment,
         notice: Notice,
     },
-    /// The calls are out. Everybody acts on the snapshot `told`.
+    /// The calls are out, each for a model, or for all of the engine without a name. Everybody acts on the snapshot `told`.
     Calling {
-        orders: BTreeSet<u64>,
-        ended: Vec<Outcome>,
+        orders: BTreeMap<u64, String>,
+        /// What each of them came to that was answered, and for which model.
+        ended: Vec<(String, Outcome)>,
         told: Option<u64>,
     },
     /// The process was told to end.
@@ -232,8 +233,8 @@ impl Machine {
             None if sleep.per_model => self.models.loaded(),
             None => vec![String::new()],
         };
-        let orders: BTreeSet<u64> =
-            names.into_iter().map(|name| self.order(sleep.sleep, name, SLEEP_LIMIT_MS, actions)).collect();
+        let order = |name: String| (self.order(sleep.sleep, name.clone(), SLEEP_LIMIT_MS, actions), name);
+        let orders: BTreeMap<u64, String> = names.into_iter().map(order).collect();
         if orders.is_empty() {
             self.stay_up(now);
         } else {
@@ -253,17 +254,16 @@ impl Machine {
     /// The answer to a call that puts to sleep; false: it is to none.
     pub(super) fn slept(&mut self, order: u64, outcome: Outcome, now: Moment, actions: &mut Vec<Action>) -> bool {
         let Phase::Calling { orders, ended, told } = &mut self.rest.phase else { return false };
-        if !orders.remove(&order) {
-            return false;
-        }
-        ended.push(outcome);
+        let Some(name) = orders.remove(&order) else { return false };
+        ended.push((name, outcome));
         if !orders.is_empty() {
             return true;
         }
-        let told = *told;
-        if ended.contains(&Outcome::Done) {
-            self.fell_asleep(now, actions);
-        } else if ended.contains(&Outcome::Missing) && self.rest.model.is_none() {
+        let (told, ended) = (*told, std::mem::take(ended));
+        let named = |wanted: Outcome| ended.iter().filter(move |(_, outcome)| *outcome == wanted).map(|(name, _)| name);
+        if named(Outcome::Done).next().is_some() {
+            self.fell_asleep(named(Outcome::Done), now, actions);
+        } else if named(Outcome::Missing).next().is_some() && self.rest.model.is_none() {
             self.rest.is_call_missing = true;
             // The process is ended instead, and who came meanwhile may have brought requests. The others know already.
             self.announce(self.rest.why, None, now);
@@ -276,16 +276,12 @@ impl Machine {
         true
     }
 
-    fn fell_asleep(&mut self, now: Moment, actions: &mut Vec<Action>) {
+    /// What was called has done it, for these models.
+    fn fell_asleep<'a>(&mut self, names: impl Iterator<Item = &'a String>, now: Moment, actions: &mut Vec<Action>) {
         self.look_now();
-        let why = self.rest.why;
-        if let Some(model) = self.rest.model.take() {
-            self.models.nap(&model, why);
-            return self.stay_up(now);
-        }
         if self.sleep_call().is_some_and(|sleep| sleep.per_model) {
             // What sleeps are the models: the engine takes requests, and loads what they are for.
-            self.models.loaded().iter().for_each(|model| self.models.nap(model, why));
+            names.for_each(|model| self.models.nap(model, self.rest.why));
             return self.stay_up(now);
         }
         self.rest.phase = Phase::Asleep { ended: false };

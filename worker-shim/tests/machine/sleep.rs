@@ -306,6 +306,20 @@ fn the_models_of_an_engine_are_unloaded_one_by_one() {
 }
 
 #[test]
+fn a_model_whose_unload_failed_is_still_there() {
+    let mut rig = Rig::up(setup(&SEVERAL), listing(&[("m", State::Ready), ("n", State::Ready)]));
+    rig.sight = listing(&[("n", State::Ready)]);
+    rig.walk(&[
+        (sleep(""), "asleep asked in 5200", "begun, /unload m, /unload n"),
+        (DONE, "asleep asked in 5200", ""),
+        (Called(Outcome::Failed), "ready", ""),
+    ]);
+    assert_eq!((rig.model("m").as_str(), rig.model("n").as_str()), ("asleep asked", "ready"));
+    // A second load would be a second instance of it.
+    rig.walk(&[(load("n"), "ready", "done")]);
+}
+
+#[test]
 fn one_model_sleeps_where_the_engine_can_do_that() {
     let both = || listing(&[("m", State::Ready), ("n", State::Ready)]);
     let mut rig = subscribed(Rig::up(setup(&SEVERAL), both()));
