@@ -119,6 +119,8 @@ impl Machine {
         self.models.engine_ended(false, now);
         self.models.drop_wanted();
         self.rest.awake();
+        // The next one may have it.
+        self.rest.is_call_missing = false;
         self.begin_life();
     }
 

@@ -29,7 +29,7 @@ pub(super) struct Rest {
     /// Somebody wants it back while it is on its way down.
     pub(super) wake_after: bool,
     /// The engine has no call to sleep after all.
-    is_call_missing: bool,
+    pub(super) is_call_missing: bool,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -261,9 +261,11 @@ impl Machine {
         }
         let (told, ended) = (*told, std::mem::take(ended));
         let named = |wanted: Outcome| ended.iter().filter(move |(_, outcome)| *outcome == wanted).map(|(name, _)| name);
+        // Of one model, "not found" says that the model is gone, and nothing of the call.
+        let is_missing = named(Outcome::Missing).any(String::is_empty);
         if named(Outcome::Done).next().is_some() {
             self.fell_asleep(named(Outcome::Done), now, actions);
-        } else if named(Outcome::Missing).next().is_some() && self.rest.model.is_none() {
+        } else if is_missing {
             self.rest.is_call_missing = true;
             // The process is ended instead, and who came meanwhile may have brought requests. The others know already.
             self.announce(self.rest.why, None, now);

@@ -320,6 +320,28 @@ fn a_model_whose_unload_failed_is_still_there() {
 }
 
 #[test]
+fn a_model_that_is_not_found_is_no_missing_call() {
+    Rig::up(setup(&SEVERAL), listing(&[("m", State::Ready)])).walk(&[
+        (sleep(""), "asleep asked in 5200", "begun, /unload m"),
+        (Called(Outcome::Missing), "ready", ""),
+        (See(listing(&[("n", State::Ready)])), "ready", ""),
+        (sleep(""), "asleep asked in 5200", "begun, /unload n"),
+    ]);
+}
+
+#[test]
+fn another_watched_engine_may_have_the_call_that_one_lacked() {
+    Rig::up(Setup { owned: false, ..setup(&SLEEPER) }, queue(0, 0)).walk(&[
+        (sleep(""), "asleep asked", "begun, /sleep"),
+        (Called(Outcome::Missing), "ready", ""),
+        (sleep(""), "ready", "501 NO_SLEEP"),
+        (See(Sighting::only(spillway_shim::probe::Reach::Refused)), "absent", ""),
+        (See(queue(0, 0)), "ready", ""),
+        (sleep(""), "asleep asked", "begun, /sleep"),
+    ]);
+}
+
+#[test]
 fn one_model_sleeps_where_the_engine_can_do_that() {
     let both = || listing(&[("m", State::Ready), ("n", State::Ready)]);
     let mut rig = subscribed(Rig::up(setup(&SEVERAL), both()));
