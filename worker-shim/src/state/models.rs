@@ -163,6 +163,14 @@ impl Models {
         std::mem::take(&mut self.wanted)
     }
 
+    /// A wish is taken back; without a name, all are.
+    pub(super) fn unwant(&mut self, name: Option<&str>) {
+        match name {
+            Some(name) => self.changed |= self.wanted.remove(name),
+            None => self.drop_wanted(),
+        }
+    }
+
     pub(super) fn drop_wanted(&mut self) {
         self.take_wanted();
     }

@@ -95,6 +95,7 @@ impl Machine {
             }
             Phase::Waiting { .. } | Phase::Calling { .. } | Phase::Ending if is_same => {
                 self.rest.wake_after = false;
+                self.models.unwant(model);
                 return Reply::Begun;
             }
             Phase::Asleep { .. } => return Reply::Done,

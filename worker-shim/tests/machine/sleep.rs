@@ -1,6 +1,6 @@
 //! Sleep and what comes before it: nobody's request is under way.
 
-use crate::engines::{NAPPER, PLAIN, QUEUED, SEVERAL, SLEEPER};
+use crate::engines::{NAPPER, PLAIN, QUEUED, ROUTER, SEVERAL, SLEEPER};
 use crate::rig::{Rig, Step, activity, asleep, listing, load, queue, setup, sleep, status};
 use Step::{After, Called, On, See};
 use spillway_filters::feed::{Identity, State};
@@ -265,6 +265,33 @@ fn a_wish_to_load_stops_a_sleep_that_has_not_begun_and_follows_one_that_has() {
 }
 
 #[test]
+fn a_wish_to_sleep_takes_the_wishes_to_load_back_that_came_before() {
+    let mut rig = Rig::up(setup(&ROUTER), listing(&[("m", State::Absent), ("n", State::Absent)]));
+    rig.walk(&[
+        (sleep(""), "asleep asked in 5200", "begun, SIGTERM"),
+        (load("m"), "asleep asked in 5200", "begun"),
+        (sleep(""), "asleep asked in 5200", "begun"),
+        (On(Event::Ended(0)), "asleep asked in 5200", ""),
+        (On(Event::Cleared), "asleep asked in 5200", ""),
+        (After(3_600_000), "asleep asked in 5200", ""),
+    ]);
+    assert_eq!(rig.model("m"), "-", "nobody loads it");
+    rig.walk(&[
+        (load("n"), "loading in 5200", "spawn, begun"),
+        (On(Event::Spawned), "loading in 5200", ""),
+        (After(10_000), "ready", "/load n"),
+    ]);
+
+    let mut rig = subscribed(Rig::up(setup(&SEVERAL), listing(&[("m", State::Ready)])));
+    rig.step(sleep("m"));
+    says(&mut rig, 0);
+    rig.done();
+    rig.sight = listing(&[]);
+    rig.walk_model("m", &[(load("m"), "asleep asked", "begun"), (sleep("m"), "asleep asked", "begun")]);
+    rig.walk_model("m", &[(DONE, "asleep asked", "")]);
+}
+
+#[test]
 fn an_engine_that_is_too_busy_to_tell_its_queue_is_not_quiet() {
     let busy = || Sighting { busy: true, ..status(200) };
     let mut rig = Rig::up(setup(&QUEUED), queue(1, 0));
@@ -354,6 +381,7 @@ fn one_model_sleeps_where_the_engine_can_do_that() {
             (On(activity("a", seq + 1, 0, 1)), "asleep asked", "/unload m"),
             (load("m"), "asleep asked", "begun"),
             (sleep("m"), "asleep asked", "begun"),
+            (load("m"), "asleep asked", "begun"),
         ],
     );
     assert_eq!((rig.engine().as_str(), rig.model("n").as_str()), ("ready", "ready"));
