@@ -162,10 +162,11 @@ impl Machine {
             Life::Watched if !self.health.is_well() => return refused::unhealthy(),
             Life::Watched | Life::Spawning | Life::Running(_) => {}
         }
-        // What is being loaded would come up in the engine's sleep.
-        if self.models.are_loading() {
+        // What is being loaded would come up in the engine's sleep; in one that is not well it may hang, and ends with it.
+        if self.health.is_well() && self.models.are_loading() {
             return refused::busy();
         }
+        self.models.drop_wanted();
         let per_model = self.sleep_call().is_some_and(|sleep| sleep.per_model);
         if per_model && self.models.are_listed() && self.models.loaded().is_empty() {
             return Reply::Done;

@@ -410,6 +410,28 @@ fn nothing_is_put_to_sleep_while_it_loads() {
 }
 
 #[test]
+fn an_engine_that_hangs_in_a_load_is_ended_to_sleep() {
+    let mut rig = Rig::up(setup(&ROUTER), listing(&[("m", State::Absent)]));
+    rig.walk(&[(load("m"), "ready", "/load m, begun"), (DONE, "ready", "")]);
+    rig.sight = Sighting::only(spillway_shim::probe::Reach::Silent);
+    rig.walk(&[
+        (After(3_600_000), "unhealthy silent", ""),
+        (sleep(""), "asleep asked in 5200", "begun, SIGTERM"),
+        (On(Event::Ended(143)), "asleep asked in 5200", ""),
+        (On(Event::Cleared), "asleep asked in 5200", ""),
+    ]);
+    assert_eq!(rig.model("m"), "-");
+
+    // It never comes up, and somebody waits for a model of it.
+    let mut rig = Rig::new(setup(&ROUTER));
+    rig.on(Event::Begun);
+    rig.on(Event::Spawned);
+    rig.sight = Sighting::only(spillway_shim::probe::Reach::Silent);
+    rig.done();
+    rig.walk(&[(load("m"), "loading", "begun"), (sleep(""), "asleep asked", "begun, SIGTERM")]);
+}
+
+#[test]
 fn where_there_is_one_model_its_name_says_nothing() {
     Rig::up(setup(&PLAIN), status(200)).walk(&[
         (sleep("m"), "asleep asked in 5200", "begun, SIGTERM"),
