@@ -14,8 +14,8 @@ use super::{Machine, Notice, refused};
 use crate::asked::Reply;
 use std::collections::BTreeMap;
 
-/// How long an idle engine's followers have to say that they know.
-const IDLE_NOTICE_MS: u64 = 5_000;
+/// How long followers have at least to say that they know. Of an idle engine that is enough.
+const NOTICE_MS: u64 = 5_000;
 /// How long a call that frees memory may take: what is moved to main memory is many gigabytes.
 const SLEEP_LIMIT_MS: u64 = 120_000;
 
@@ -90,7 +90,7 @@ impl Machine {
         let is_same = self.rest.model.as_deref() == model;
         match &mut self.rest.phase {
             Phase::Waiting { until, .. } if is_same && self.rest.why == Why::Idle => {
-                (*until, self.rest.why) = (now.plus(self.setup.drain_ms), Why::Asked);
+                (*until, self.rest.why) = (now.plus(self.setup.drain_ms.max(NOTICE_MS)), Why::Asked);
                 return Reply::Begun;
             }
             Phase::Waiting { .. } | Phase::Calling { .. } | Phase::Ending if is_same => {
@@ -179,7 +179,7 @@ impl Machine {
     fn announce(&mut self, why: Why, model: Option<String>, now: Moment) {
         self.look_now();
         let notice = self.notice();
-        let limit_ms = if why == Why::Idle { IDLE_NOTICE_MS } else { self.setup.drain_ms };
+        let limit_ms = if why == Why::Idle { NOTICE_MS } else { self.setup.drain_ms.max(NOTICE_MS) };
         self.rest.phase = Phase::Waiting { until: now.plus(limit_ms), notice };
         (self.rest.why, self.rest.model) = (why, model);
         self.models.changed = true;

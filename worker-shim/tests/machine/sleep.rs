@@ -153,6 +153,16 @@ fn an_asked_sleep_is_given_up_after_the_drain_and_an_idle_one_after_five_seconds
 }
 
 #[test]
+fn without_a_time_to_drain_followers_still_have_five_seconds_to_say_that_they_know() {
+    let hasty = || subscribed(Rig::up(Setup { drain_ms: 0, ..setup(&QUEUED) }, queue(0, 0)));
+    let mut rig = hasty();
+    rig.walk(&[(sleep(""), "asleep asked in 5200", "begun"), (After(4_999), "asleep asked in 5200", "")]);
+    says(&mut rig, 0);
+    assert_eq!(rig.done(), "SIGTERM");
+    hasty().walk(&[(sleep(""), "asleep asked in 5200", "begun"), (After(5_000), "ready", "")]);
+}
+
+#[test]
 fn the_engines_own_queue_is_waited_for() {
     let mut rig = Rig::up(setup(&QUEUED), queue(1, 0));
     rig.walk(&[
