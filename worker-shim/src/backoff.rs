@@ -30,7 +30,7 @@ const LATCH_MS: u64 = 600_000;
 /// So long after its pause a failure says nothing of the next load any more.
 const FORGET_MS: u64 = 600_000;
 
-/// How often in a row a load has failed, and until when none is tried.
+/// How often in a row a load, or a sleep, has failed, and until when none is tried.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Faults {
     failures: u32,
@@ -53,6 +53,11 @@ impl Faults {
     /// Whether it has failed since it last went well.
     pub(crate) const fn any(&self) -> bool {
         self.failures > 0
+    }
+
+    /// When it may be tried again.
+    pub(crate) const fn until(&self) -> Moment {
+        self.until
     }
 
     /// Milliseconds until it may be tried again; none: now.

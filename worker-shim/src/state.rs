@@ -243,6 +243,7 @@ impl Machine {
     /// What was known of the engine's last life is of no use for the next.
     fn begin_life(&mut self) {
         self.health = health::Health::default();
+        self.rest.faults = Faults::default();
         self.progress = None;
         self.forget_identity();
     }

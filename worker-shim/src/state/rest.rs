@@ -12,6 +12,7 @@ use super::health::Seen;
 use super::life::{After, Life};
 use super::{Machine, Notice, refused};
 use crate::asked::Reply;
+use crate::backoff::Faults;
 use std::collections::BTreeMap;
 
 /// How long followers have at least to say that they know. Of an idle engine that is enough.
@@ -30,6 +31,8 @@ pub(super) struct Rest {
     pub(super) wake_after: bool,
     /// The engine has no call to sleep after all.
     pub(super) is_call_missing: bool,
+    /// Of the calls that put this life of the engine to sleep.
+    pub(super) faults: Faults,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -63,7 +66,14 @@ pub(super) enum Phase {
 
 impl Default for Rest {
     fn default() -> Self {
-        Self { phase: Phase::Awake, why: Why::Asked, model: None, wake_after: false, is_call_missing: false }
+        Self {
+            phase: Phase::Awake,
+            why: Why::Asked,
+            model: None,
+            wake_after: false,
+            is_call_missing: false,
+            faults: Faults::default(),
+        }
     }
 }
 
@@ -195,7 +205,8 @@ impl Machine {
         let per_model = self.sleep_call().is_some_and(|sleep| sleep.per_model);
         let has_way = self.life.is_running() || self.sleep_call().is_some();
         let has_memory = !per_model || !self.models.loaded().is_empty();
-        (is_up && is_told && is_quiet && has_way && has_memory).then(|| self.used_at.plus(idle_ms))
+        (is_up && is_told && is_quiet && has_way && has_memory)
+            .then(|| self.used_at.plus(idle_ms).max(self.rest.faults.until()))
     }
 
     pub(super) fn doze(&mut self, now: Moment) {
@@ -265,6 +276,11 @@ impl Machine {
         let named = |wanted: Outcome| ended.iter().filter(move |(_, outcome)| *outcome == wanted).map(|(name, _)| name);
         // Of one model, "not found" says that the model is gone, and nothing of the call.
         let is_missing = named(Outcome::Missing).any(String::is_empty);
+        if ended.iter().all(|(_, outcome)| *outcome == Outcome::Done) {
+            self.rest.faults = Faults::default();
+        } else {
+            self.rest.faults.count(now);
+        }
         if named(Outcome::Done).next().is_some() {
             self.fell_asleep(named(Outcome::Done), now, actions);
         } else if is_missing {

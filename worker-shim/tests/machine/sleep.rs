@@ -163,6 +163,31 @@ fn without_a_time_to_drain_followers_still_have_five_seconds_to_say_that_they_kn
 }
 
 #[test]
+fn a_call_to_sleep_that_fails_again_and_again_is_made_less_and_less() {
+    let told = |asleep| Sighting { asleep: Some(asleep), ..queue(0, 0) };
+    let mut rig = Rig::up(Setup { idle_sleep_ms: Some(1_000), ..setup(&SLEEPER) }, told(false));
+    rig.done();
+    let mut called = Vec::new();
+    for second in 0..700 {
+        rig.pass(1_000);
+        if rig.done() == "/sleep" {
+            called.push(second);
+            rig.step(Called(Outcome::Failed));
+        }
+    }
+    assert_eq!(called, [0, 2, 6, 14, 30, 62, 662]);
+    // Somebody who asks for it is obeyed, and one that does sleep has not failed.
+    rig.sight = told(true);
+    rig.walk(&[
+        (sleep(""), "asleep asked", "begun, /sleep"),
+        (DONE, "asleep asked", ""),
+        (load(""), "loading", "/wake_up, begun"),
+    ]);
+    rig.sight = told(false);
+    rig.walk(&[(DONE, "ready", ""), (After(999), "ready", ""), (After(1), "asleep idle in 0", "/sleep")]);
+}
+
+#[test]
 fn the_engines_own_queue_is_waited_for() {
     let mut rig = Rig::up(setup(&QUEUED), queue(1, 0));
     rig.walk(&[
