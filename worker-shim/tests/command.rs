@@ -446,6 +446,42 @@ async fn a_sleep_is_waited_for_until_it_is_true() {
     assert_eq!(done.await.expect("it runs"), Ok(()));
 }
 
+/// An engine that takes requests, and `org/m` is about to sleep.
+fn on_its_way_down(seq: u64) -> Snapshot {
+    let mut told = snapshot(seq, State::Ready);
+    told.models.insert("org/m".into(), Condition::of(State::Draining));
+    told
+}
+
+#[tokio::test]
+async fn a_load_waits_for_a_model_that_is_on_its_way_down() {
+    let mut shim = Shim::new();
+    let (done, mut shown) = shim.begin(&["load", "org/m"]);
+    let Asked::Load(_, reply) = asked(&mut shim.asked).await else { panic!("a load") };
+    shim.publish(on_its_way_down(2));
+    reply.send(Reply::Begun).expect("somebody waits");
+    assert_eq!(shown.line().await, "draining\n");
+    let mut ready = snapshot(3, State::Ready);
+    ready.models.insert("org/m".into(), Condition::of(State::Ready));
+    shim.publish(ready);
+    assert_eq!(done.await.expect("it runs"), Ok(()));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_sleep_waits_for_a_model_that_is_on_its_way_down() {
+    let mut shim = Shim::new();
+    let (done, mut shown) = shim.begin(&["sleep", "org/m"]);
+    let Asked::Sleep(_, reply) = asked(&mut shim.asked).await else { panic!("a sleep") };
+    shim.publish(on_its_way_down(2));
+    reply.send(Reply::Begun).expect("somebody waits");
+    assert_eq!(shown.line().await, "waiting for requests in flight, and for the engine\n");
+    shim.publish(on_its_way_down(3));
+    let Asked::Sleep(_, reply) = asked(&mut shim.asked).await else { panic!("it asks again") };
+    reply.send(Reply::Done).expect("somebody waits");
+    assert_eq!(shown.line().await, "draining\n", "it was not given up");
+    assert_eq!(done.await.expect("it runs"), Ok(()));
+}
+
 /// Asks for a sleep that begins and is given up as often as this.
 async fn given_up(shim: &mut Shim, times: u64) -> (JoinHandle<Result<(), Stop>>, Shown) {
     let (done, mut shown) = shim.begin(&["sleep", "org/m"]);

@@ -72,7 +72,9 @@ async fn load(caller: &Caller<'_>, model: Option<&str>, out: &mut impl Write) ->
         show(out, &mut shown, &condition);
         match condition.state {
             _ if is_up => return Ok(()),
-            State::Draining => return Err(Stop::failed("the shim is ending")),
+            State::Draining if now.engine.state == State::Draining => {
+                return Err(Stop::failed("the shim is ending"));
+            }
             _ if condition.why == Some(Why::LoadFailed) => {
                 return Err(Stop::failed(format!("the load failed; {LAST_LINES}")));
             }
@@ -80,7 +82,7 @@ async fn load(caller: &Caller<'_>, model: Option<&str>, out: &mut impl Write) ->
                 return Err(Stop::failed(format!("the load was given up; {LAST_LINES}")));
             }
             State::Loading | State::Starting => began = true,
-            State::Absent | State::Asleep | State::Unhealthy | State::Ready | State::Saturated => {}
+            State::Absent | State::Asleep | State::Draining | State::Unhealthy | State::Ready | State::Saturated => {}
         }
         now = newer(&mut changes, now.seq).await?;
     }
@@ -177,7 +179,7 @@ fn lists_models(snapshot: &Snapshot) -> bool {
 
 /// Whether nothing that was meant holds memory: an engine whose models are unloaded one by one goes on taking requests.
 fn rests(snapshot: &Snapshot, model: Option<&str>) -> bool {
-    let gone = |state| matches!(state, State::Absent | State::Asleep);
+    let gone = |state| matches!(state, State::Absent | State::Asleep | State::Draining);
     let mut models = snapshot.models.values();
     gone(condition(snapshot, model).state)
         || model.is_none()

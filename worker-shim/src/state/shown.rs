@@ -56,8 +56,9 @@ impl Machine {
     fn model_conditions(&mut self) -> BTreeMap<String, Condition> {
         let mut models = self.models.conditions();
         if let (Some(model), true) = (&self.rest.model, self.rest.phase != Phase::Awake) {
-            let asleep = Condition { why: Some(self.rest.why), ..Condition::of(State::Asleep) };
-            models.insert(model.clone(), asleep);
+            // Not asleep yet: whoever asks for it now is refused too, also where only a request loads it.
+            let on_its_way = Condition { why: Some(self.rest.why), ..Condition::of(State::Draining) };
+            models.insert(model.clone(), on_its_way);
         }
         models
     }

@@ -322,7 +322,7 @@ fn a_wish_to_sleep_takes_the_wishes_to_load_back_that_came_before() {
     says(&mut rig, 0);
     rig.done();
     rig.sight = listing(&[]);
-    rig.walk_model("m", &[(load("m"), "asleep asked", "begun"), (sleep("m"), "asleep asked", "begun")]);
+    rig.walk_model("m", &[(load("m"), "draining asked", "begun"), (sleep("m"), "draining asked", "begun")]);
     rig.walk_model("m", &[(DONE, "asleep asked", "")]);
 }
 
@@ -411,12 +411,12 @@ fn one_model_sleeps_where_the_engine_can_do_that() {
     rig.walk_model(
         "m",
         &[
-            (sleep("m"), "asleep asked", "begun"),
-            (sleep("n"), "asleep asked", "503 BUSY 1"),
-            (On(activity("a", seq + 1, 0, 1)), "asleep asked", "/unload m"),
-            (load("m"), "asleep asked", "begun"),
-            (sleep("m"), "asleep asked", "begun"),
-            (load("m"), "asleep asked", "begun"),
+            (sleep("m"), "draining asked", "begun"),
+            (sleep("n"), "draining asked", "503 BUSY 1"),
+            (On(activity("a", seq + 1, 0, 1)), "draining asked", "/unload m"),
+            (load("m"), "draining asked", "begun"),
+            (sleep("m"), "draining asked", "begun"),
+            (load("m"), "draining asked", "begun"),
         ],
     );
     assert_eq!((rig.engine().as_str(), rig.model("n").as_str()), ("ready", "ready"));
@@ -426,7 +426,7 @@ fn one_model_sleeps_where_the_engine_can_do_that() {
 
     // The list is late.
     let mut rig = Rig::up(setup(&SEVERAL), both());
-    rig.walk_model("m", &[(sleep("m"), "asleep asked", "begun, /unload m"), (DONE, "asleep asked", "")]);
+    rig.walk_model("m", &[(sleep("m"), "draining asked", "begun, /unload m"), (DONE, "asleep asked", "")]);
     rig.walk_model("m", &[(n(), "asleep asked", ""), (sleep("m"), "asleep asked", "done"), (See(both()), "ready", "")]);
     rig.walk(&[(sleep("unheard"), "ready", "done")]);
     Rig::up(setup(&QUEUED), queue(0, 0)).walk(&[(sleep("m"), "asleep asked in 5200", "begun, SIGTERM")]);
