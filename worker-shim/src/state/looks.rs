@@ -130,7 +130,7 @@ impl Machine {
         let comes = match self.health.seen {
             Seen::Nobody => self.life.is_running(),
             Seen::Mute | Seen::Loading => true,
-            Seen::Well => self.health.silent == 0 && self.models.are_loading(),
+            Seen::Well => self.health.silent == 0 && (self.health.saturated || self.models.are_loading()),
             Seen::Unwell(_) => false,
         };
         let waits = matches!(self.rest.phase, Phase::Waiting { .. } | Phase::Waking { .. }) || self.drain.is_some();

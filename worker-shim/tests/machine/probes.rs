@@ -146,6 +146,15 @@ fn it_looks_eagerly_only_while_something_is_expected_to_change() {
 }
 
 #[test]
+fn a_queue_that_is_full_is_looked_at_eagerly() {
+    let mut rig = Rig::up(Setup { max_waiting: Some(4), ..setup(&QUEUED) }, queue(9, 5));
+    assert_eq!(looks_in(&mut rig, 10_000), 50);
+    rig.sight = queue(0, 0);
+    rig.walk(&[(After(200), "ready", "")]);
+    assert_eq!(looks_in(&mut rig, 100_000), 50);
+}
+
+#[test]
 fn a_queue_that_wakes_the_engine_is_asked_only_where_somebody_acts_on_it() {
     let idle = |preset| Setup { idle_sleep_ms: Some(60_000), ..setup(preset) };
     let limited = |preset| Setup { max_waiting: Some(1), ..setup(preset) };
