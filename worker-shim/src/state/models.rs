@@ -17,6 +17,8 @@ const MOST_LOADS: usize = 64;
 const MOST_FAULTS: usize = 256;
 /// How many models' load times are remembered: more than engines list, and a few megabytes at worst.
 const MOST_TIMES: usize = 10_000;
+/// How many models' other names are remembered: anybody may think of one.
+const MOST_ALIASES: usize = 256;
 /// For so many looks after a call was answered the list may still say what was before it.
 const LATE_LOOKS: u32 = 5;
 

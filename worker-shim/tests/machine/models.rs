@@ -347,3 +347,14 @@ fn an_answer_means_what_the_call_says() {
         assert_eq!(Outcome::of(&call, status, body.as_bytes()), outcome, "{status} {body}");
     }
 }
+
+#[test]
+fn no_more_other_names_are_remembered_than_there_is_room_for() {
+    let mut rig = Rig::up(setup(&SEVERAL), listing(&[("m", State::Ready)]));
+    for name in 0..300 {
+        rig.step(load(&format!("alias {name}")));
+        rig.step(DONE);
+        rig.pass(10_000);
+    }
+    assert_eq!(rig.machine.snapshot(rig.now).models.len(), 257);
+}

@@ -4,7 +4,7 @@ use spillway_filters::feed::{Moment, State};
 use spillway_filters::sighting;
 use std::collections::BTreeMap;
 
-use super::{LATE_LOOKS, Listed, Models};
+use super::{LATE_LOOKS, Listed, MOST_ALIASES, Models};
 
 impl Models {
     /// Takes in what the engine lists now.
@@ -80,7 +80,9 @@ impl Models {
         }
         for name in aliases {
             self.succeed(&name, now);
-            self.aliases.insert(name);
+            if self.aliases.len() < MOST_ALIASES {
+                self.aliases.insert(name);
+            }
         }
         ready.iter().for_each(|name| self.succeed(name, now));
         failed.iter().for_each(|name| self.fail(name, now));
