@@ -227,7 +227,7 @@ impl Machine {
             }
             Event::Sleep(wish) => actions.push(Action::Reply(self.sleep(&wish, now))),
             Event::Activity(activity) => {
-                if self.subscribers.say(&activity) {
+                if self.subscribers.say(&activity, now) {
                     self.used_at = now;
                 }
             }

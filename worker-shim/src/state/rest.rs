@@ -25,7 +25,7 @@ const SLEEP_LIMIT_MS: u64 = 120_000;
 pub(super) struct Rest {
     pub(super) phase: Phase,
     pub(super) why: Why,
-    /// The one model that is meant; none: the engine.
+    /// The one model that is meant; none: the engine. Nobody tells which model a request is for, so the requests of all are waited for.
     pub(super) model: Option<String>,
     /// Somebody wants it back while it is on its way down.
     pub(super) wake_after: bool,

@@ -3,6 +3,9 @@
 use spillway_filters::feed::{Activity, Moment, STALE_MS};
 use std::collections::BTreeMap;
 
+/// With so many names, one that has no stream is not remembered: anybody may think of one, and there are fewer streams.
+const MOST_UNSEEN: usize = 64;
+
 /// Everybody who follows the stream under a name.
 #[derive(Debug, Default)]
 pub(super) struct Subscribers(BTreeMap<String, Subscriber>);
@@ -48,10 +51,17 @@ impl Subscribers {
         }
     }
 
-    /// Takes in what one says; whether the engine was used meanwhile.
-    pub(super) fn say(&mut self, activity: &Activity) -> bool {
+    /// Takes in what one says; whether the engine was used meanwhile. One whose stream was cut may have requests before it is back.
+    pub(super) fn say(&mut self, activity: &Activity, now: Moment) -> bool {
+        if activity.in_flight > 0 && self.0.len() < MOST_UNSEEN {
+            let unseen = || Subscriber { left: Some(now), ..Subscriber::default() };
+            self.0.entry(activity.r#as.clone()).or_insert_with(unseen);
+        }
         let said = Said { seq: activity.seq, in_flight: activity.in_flight, started: activity.started };
         let Some(subscriber) = self.0.get_mut(&activity.r#as) else { return said.in_flight > 0 };
+        if said.in_flight > 0 && subscriber.streams == 0 {
+            subscriber.left = Some(now);
+        }
         let before = subscriber.said.replace(said);
         said.in_flight > 0 || before.is_some_and(|before| before.started != said.started || before.in_flight > 0)
     }

@@ -273,6 +273,16 @@ fn a_subscriber_that_left_with_requests_is_waited_for_as_long_as_they_can_last_u
 }
 
 #[test]
+fn a_subscriber_whose_stream_was_cut_may_have_requests_before_it_is_back() {
+    let mut rig = subscribed(Rig::up(setup(&PLAIN), status(200)));
+    rig.on(Event::Left("a".into()));
+    says(&mut rig, 1);
+    rig.walk(&[(sleep(""), "asleep asked in 5200", "begun"), (After(10_000), "asleep asked in 5200", "")]);
+    says(&mut rig, 1);
+    rig.walk(&[(After(14_999), "asleep asked in 5200", ""), (After(1), "asleep asked in 5200", "SIGTERM")]);
+}
+
+#[test]
 fn a_wish_to_load_stops_a_sleep_that_has_not_begun_and_follows_one_that_has() {
     let mut rig = subscribed(Rig::up(setup(&PLAIN), status(200)));
     says(&mut rig, 1);
