@@ -51,7 +51,8 @@ pub struct Socket {
 }
 
 impl Socket {
-    /// Binds, inside a tokio runtime. The folder of a Unix socket is made, and a socket file that nobody listens on is replaced.
+    /// Binds, inside a tokio runtime. The folder of a Unix socket is made, and a socket file that nobody listens on is replaced. `PATH.lock`
+    /// beside it is held as long as the socket is.
     ///
     /// # Errors
     /// `AddrInUse`: somebody answers there. `AlreadyExists`: a file that is no socket has that name. `InvalidInput`: other machines could

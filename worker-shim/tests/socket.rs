@@ -374,6 +374,23 @@ async fn a_live_socket_is_left_alone_and_a_stale_one_is_replaced() {
 }
 
 #[tokio::test]
+async fn of_two_that_start_at_once_one_begins() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (path, lock) = (folder.path().join("shim.sock"), folder.path().join("shim.sock.lock"));
+    let address = Address::Unix(path.clone());
+    // Nobody holds it.
+    fs::write(&lock, "").expect("it is written");
+    let first = Socket::bind(&address, 0o600).expect("it binds");
+    // The other one found the file before anybody listened.
+    fs::remove_file(&path).expect("it goes");
+    let refused = Socket::bind(&address, 0o600).err().expect("the first one has begun");
+    assert_eq!(refused.kind(), ErrorKind::AddrInUse);
+    drop(first);
+    drop(Socket::bind(&address, 0o600).expect("the first one has ended"));
+    assert!(lock.exists() && !path.exists());
+}
+
+#[tokio::test]
 async fn files_of_others_are_neither_replaced_nor_removed() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("shim.sock");

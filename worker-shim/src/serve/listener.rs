@@ -1,10 +1,12 @@
 //! Where does the shim listen, and who may reach it?
 
 use crate::config::Address;
-use std::fs;
+use std::fs::{self, File, TryLockError};
 use std::io::{self, ErrorKind};
 use std::net::{Ipv4Addr, SocketAddr};
-use std::os::unix::fs::{DirBuilderExt as _, FileTypeExt as _, MetadataExt as _, PermissionsExt as _};
+use std::os::unix::fs::{
+    DirBuilderExt as _, FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _,
+};
 use std::path::{Path, PathBuf};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, UnixListener, UnixSocket};
@@ -14,6 +16,9 @@ const BACKLOG: u32 = 128;
 
 /// The folder of a socket can be looked into; the socket itself says who may connect.
 const FOLDER_MODE: u32 = 0o755;
+
+/// Nobody else can hold the lock.
+const LOCK_MODE: u32 = 0o600;
 
 /// A bound socket.
 pub(super) enum Listener {
@@ -85,13 +90,30 @@ fn unix(path: &Path, mode: u32) -> io::Result<Listener> {
     if let Some(folder) = path.parent() {
         fs::DirBuilder::new().recursive(true).mode(FOLDER_MODE).create(folder)?;
     }
+    let lock = lock(path)?;
     remove_stale(path)?;
     let socket = UnixSocket::new_stream()?;
     socket.bind(path)?;
-    let file = SocketFile::of(path)?;
+    let file = SocketFile::of(path, lock)?;
     // Before it listens: nobody connects while the mode is another.
     fs::set_permissions(path, fs::Permissions::from_mode(mode))?;
     Ok(Listener::Unix(file, socket.listen(BACKLOG)?))
+}
+
+/// Two that start at once would take each other's file for a stale one. The lock's own file stays: without a holder it is in nobody's way.
+fn lock(path: &Path) -> io::Result<File> {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".lock");
+    let lock = File::options().create(true).append(true).mode(LOCK_MODE).open(name)?;
+    match lock.try_lock() {
+        Ok(()) => Ok(lock),
+        Err(TryLockError::WouldBlock) => Err(taken()),
+        Err(TryLockError::Error(error)) => Err(error),
+    }
+}
+
+fn taken() -> io::Error {
+    io::Error::new(ErrorKind::AddrInUse, "somebody answers there: is another shim running?")
 }
 
 /// A socket file that nobody listens on is left over from a process that is gone.
@@ -101,7 +123,7 @@ fn remove_stale(path: &Path) -> io::Result<()> {
         return Err(io::Error::new(ErrorKind::AlreadyExists, "a file that is no socket has this name"));
     }
     match std::os::unix::net::UnixStream::connect(path) {
-        Ok(_) => Err(io::Error::new(ErrorKind::AddrInUse, "somebody answers there: is another shim running?")),
+        Ok(_) => Err(taken()),
         Err(error) if error.kind() == ErrorKind::ConnectionRefused => fs::remove_file(path),
         Err(error) => Err(error),
     }
@@ -115,12 +137,14 @@ pub(super) struct SocketFile {
     path: PathBuf,
     device: u64,
     inode: u64,
+    /// Until the file is removed.
+    _lock: File,
 }
 
 impl SocketFile {
-    fn of(path: &Path) -> io::Result<Self> {
+    fn of(path: &Path, lock: File) -> io::Result<Self> {
         let metadata = fs::symlink_metadata(path)?;
-        Ok(Self { path: path.to_owned(), device: metadata.dev(), inode: metadata.ino() })
+        Ok(Self { path: path.to_owned(), device: metadata.dev(), inode: metadata.ino(), _lock: lock })
     }
 
     fn is_ours(&self) -> bool {
