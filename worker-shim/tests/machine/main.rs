@@ -2,6 +2,7 @@
 
 mod drain;
 mod engines;
+mod live;
 mod models;
 mod probes;
 mod process;
