@@ -2,6 +2,8 @@
 
 use super::machine::Machine;
 use crate::config::Address;
+use std::fs::File;
+use std::io::{BufRead as _, BufReader};
 use std::path::PathBuf;
 
 /// The kernel's number for a TCP socket that listens.
@@ -12,17 +14,18 @@ const ACCEPTS: &str = "00010000";
 
 /// The sockets at this address, as `/proc/PID/fd` names them; none when there is none, or when it is an address of another machine.
 pub(super) fn listening(machine: &Machine, address: &Address) -> Option<Vec<PathBuf>> {
-    let read = |name| machine.text(format!("/proc/{}/net/{name}", machine.shim())).unwrap_or_default();
+    // A line at a time: on a machine with many connections these tables have megabytes.
+    let read = |name| {
+        let table = File::open(machine.path(format!("/proc/{}/net/{name}", machine.shim()))).ok();
+        let lines = table.into_iter().flat_map(|table| BufReader::new(table).split(b'\n').map_while(Result::ok));
+        lines.map(|line| String::from_utf8_lossy(&line).into_owned())
+    };
     let inodes: Vec<String> = match address {
         Address::Tcp(authority) => {
             let port = port_here(authority)?;
-            [read("tcp"), read("tcp6")]
-                .iter()
-                .flat_map(|table| table.lines())
-                .filter_map(|line| tcp(line, port))
-                .collect()
+            read("tcp").chain(read("tcp6")).filter_map(|line| tcp(&line, port)).collect()
         }
-        Address::Unix(path) => read("unix").lines().filter_map(|line| unix(line, path.to_str()?)).collect(),
+        Address::Unix(path) => read("unix").filter_map(|line| unix(&line, path.to_str()?)).collect(),
     };
     (!inodes.is_empty()).then(|| inodes.iter().map(|inode| format!("socket:[{inode}]").into()).collect())
 }
