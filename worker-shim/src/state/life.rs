@@ -81,10 +81,14 @@ pub(super) struct History {
 }
 
 impl History {
-    fn failed(&mut self, settled: bool, now: Moment) -> After {
+    /// `well`: since when it was ready; none: it never was.
+    fn failed(&mut self, well: Option<Moment>, now: Moment) -> After {
         self.crashed = true;
-        if settled {
+        if well.is_some_and(|well| now.since(well) >= SETTLED_MS) {
             (self.ends, self.latches) = (0, 0);
+        } else if well.is_some() && self.ends >= LATCH_AFTER {
+            // What it was left alone for is mended: this is another fault.
+            self.ends = 0;
         }
         self.ends = self.ends.saturating_add(1);
         if self.ends < LATCH_AFTER {
@@ -166,7 +170,7 @@ impl Machine {
             return self.exit(exit, actions);
         }
         self.history.code = exit.code();
-        let after = self.history.failed(false, now);
+        let after = self.history.failed(None, now);
         self.follow(after, now, actions);
     }
 
@@ -181,7 +185,7 @@ impl Machine {
             // What ends while it sleeps is not started again before somebody wants it.
             After::Sleep
         } else {
-            self.history.failed(run.well.is_some_and(|well| now.since(well) >= SETTLED_MS), now)
+            self.history.failed(run.well, now)
         };
         self.life = Life::Clearing { after };
         self.models.engine_ended(matches!(after, After::Restart { .. } | After::Latch { .. }), now);

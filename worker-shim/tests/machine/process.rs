@@ -154,6 +154,18 @@ fn latched() -> Rig {
 }
 
 #[test]
+fn what_was_mended_and_fails_anew_is_started_again_as_at_first() {
+    let mut rig = latched();
+    rig.walk(&[(After(50_000), "loading crashed", "spawn"), (On(Event::Spawned), "loading crashed", "")]);
+    rig.see(status(200));
+    rig.walk(&[
+        (On(Event::Ended(1)), "loading crashed in 1200", ""),
+        (On(Event::Cleared), "loading crashed in 1200", ""),
+        (After(1_000), "loading crashed in 200", "spawn"),
+    ]);
+}
+
+#[test]
 fn a_sleep_steps_over_no_pause_and_hides_no_failure() {
     latched().walk(&[
         (sleep(""), "unhealthy load_failed", "done"),
