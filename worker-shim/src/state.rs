@@ -101,6 +101,10 @@ pub struct Restart {
     pub latched: bool,
 }
 
+/// How long after the shim's start whoever followed an earlier one may need to come back, with requests that only it knows of: a sidecar whose
+/// stream has ended asks again within a second.
+const COME_BACK_MS: u64 = 1_500;
+
 /// Since when everybody is to know something, and which look saw the engine's queue after that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Notice {
@@ -229,6 +233,7 @@ impl Machine {
             Event::Activity(activity) => {
                 if self.subscribers.say(&activity, now) {
                     self.used_at = now;
+                    self.stay_up_for(&activity, now);
                 }
             }
             Event::Subscribed(name) => self.subscribers.come(name),
@@ -270,7 +275,10 @@ impl Machine {
     }
 
     /// Whether everybody has acted on a notice, and neither they nor the engine know of a request that is under way.
-    fn is_quiet(&self, notice: Notice) -> bool {
+    fn is_quiet(&self, notice: Notice, now: Moment) -> bool {
+        if now.since(Moment::default()) < COME_BACK_MS {
+            return false;
+        }
         // One that has fallen silent, or is not well, may be busy with what it has.
         let is_there = matches!(self.health.seen, health::Seen::Well | health::Seen::Unwell(_));
         let tells = self.setup.preset.watch.queue.is_some() && is_there;

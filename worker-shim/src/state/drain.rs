@@ -53,7 +53,7 @@ impl Machine {
             // Who follows a watched engine is told, and that is all.
             Life::Watched | Life::None => self.exit(Exit::Engine(0), actions),
             Life::Waiting { .. } | Life::Latched { .. } => self.exit(Exit::Engine(self.history.code), actions),
-            Life::Running(_) if !drain.passed_on && (drain.until <= now || self.is_quiet(drain.notice)) => {
+            Life::Running(_) if !drain.passed_on && (drain.until <= now || self.is_quiet(drain.notice, now)) => {
                 let signal = drain.signal;
                 if let Some(drain) = &mut self.drain {
                     drain.passed_on = true;

@@ -4,7 +4,7 @@
 //! for; only then does anything happen to the engine. What does not come to rest in time is left alone.
 
 use nix::sys::signal::Signal;
-use spillway_filters::feed::{Moment, State, Why, Wish};
+use spillway_filters::feed::{Activity, Moment, State, Why, Wish};
 use spillway_filters::presets::Sleep;
 
 use super::event::{Action, Outcome};
@@ -218,9 +218,17 @@ impl Machine {
     /// Goes down when everybody is quiet, and gives up when that takes too long.
     pub(super) fn rest_on(&mut self, now: Moment, actions: &mut Vec<Action>) {
         let Phase::Waiting { until, notice } = self.rest.phase else { return };
-        if self.is_quiet(notice) {
+        if self.is_quiet(notice, now) {
             self.go_down(notice, now, actions);
         } else if until <= now {
+            self.stay_up(now);
+        }
+    }
+
+    /// Nobody asked for a sleep that only idleness brought: a request that was under way then ends it, and callers are not refused meanwhile.
+    pub(super) fn stay_up_for(&mut self, activity: &Activity, now: Moment) {
+        let is_idle_sleep = self.rest.why == Why::Idle && matches!(self.rest.phase, Phase::Waiting { .. });
+        if is_idle_sleep && activity.in_flight > 0 {
             self.stay_up(now);
         }
     }

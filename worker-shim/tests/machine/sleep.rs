@@ -3,7 +3,8 @@
 use crate::engines::{NAPPER, PLAIN, QUEUED, ROUTER, SEVERAL, SLEEPER};
 use crate::rig::{Rig, Step, activity, asleep, listing, load, queue, setup, sleep, status};
 use Step::{After, Called, On, See};
-use spillway_filters::feed::{Identity, State};
+use nix::sys::signal::Signal;
+use spillway_filters::feed::{Identity, Moment, State};
 use spillway_shim::probe::Sighting;
 use spillway_shim::state::{Event, Outcome, Setup};
 
@@ -150,6 +151,37 @@ fn an_asked_sleep_is_given_up_after_the_drain_and_an_idle_one_after_five_seconds
     ]);
     says(&mut rig, 0);
     assert_eq!(rig.done(), "SIGTERM");
+}
+
+#[test]
+fn a_request_calls_off_a_sleep_that_nobody_asked_for() {
+    let mut rig = subscribed(Rig::up(idle(&PLAIN), status(200)));
+    rig.walk(&[(After(60_000), "asleep idle in 5200", "")]);
+    says(&mut rig, 1);
+    rig.walk(&[(After(0), "ready", ""), (sleep(""), "asleep asked in 5200", "begun")]);
+    says(&mut rig, 1);
+    assert_eq!(rig.engine(), "asleep asked in 5200", "it waits for the request");
+}
+
+#[test]
+fn a_shim_that_was_just_started_waits_for_those_who_come_back() {
+    let young = |seen| {
+        let mut rig = Rig::new(setup(&PLAIN));
+        rig.now = Moment::default();
+        [On(Event::Begun), On(Event::Spawned), See(status(200))].into_iter().for_each(|step| rig.step(step));
+        rig.done();
+        rig.step(seen);
+        rig
+    };
+    for last in [sleep(""), On(Event::Signal(Signal::SIGTERM))] {
+        let mut rig = young(last.clone());
+        let begun = if matches!(last, On(Event::Sleep(_))) { "begun" } else { "" };
+        assert_eq!(rig.done(), begun, "{last:?}");
+        rig.pass(1_499 - rig.now.since(Moment::default()));
+        assert_eq!(rig.done(), "", "{last:?}");
+        rig.pass(1_000);
+        assert_eq!(rig.done(), "SIGTERM", "{last:?}");
+    }
 }
 
 #[test]
