@@ -90,6 +90,16 @@ impl ErrorAnswer {
         Self::new(503, "MODEL_LOADING", "the model is being loaded").wait(5)
     }
 
+    /// 503: the engine sleeps, and this call does not wake it: no wait helps.
+    #[must_use]
+    pub const fn asleep() -> Self {
+        Self::new(
+            503,
+            "MODEL_LOADING",
+            "the engine sleeps, and a call that only reads does not wake it: any other call does",
+        )
+    }
+
     /// 502: the engine or the model failed to load and is left alone for a while. No wait, as SIE says none.
     #[must_use]
     pub const fn load_failed() -> Self {

@@ -18,7 +18,7 @@ use spillway_policies::{Refusal, State, Surface, Trigger, Verdict, decide};
 pub(crate) fn by_shim(house: &House, call: &Call, route: &Route<'_>) -> Option<Refused> {
     let shim = house.shim.as_ref()?;
     let Some(surface) = call.surface else {
-        return shim.foresee_unbridged(None).map(|seen| foreseen(call, seen.trigger, seen.answer));
+        return shim.foresee_unbridged(None, call.only_reads).map(|seen| foreseen(call, seen.trigger, seen.answer));
     };
     let seen = shim.foresee(Some(&call.model))?;
     if seen.only_if_bridged && !would_bridge(route, surface, seen.trigger) {

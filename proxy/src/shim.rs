@@ -11,9 +11,10 @@ use crate::house::House;
 use arc_swap::ArcSwapOption;
 use parking_lot::Mutex;
 use pingora_core::upstreams::peer::HttpPeer;
+use spillway_filters::error_answer::ErrorAnswer;
 use spillway_filters::feed::{self, Snapshot, State, Wish};
 use spillway_filters::foresight::{self, Foreseen};
-use spillway_policies::Surface;
+use spillway_policies::{Surface, Trigger};
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher as _, Hasher as _};
 use std::sync::Arc;
@@ -88,12 +89,14 @@ impl Shim {
     }
 
     /// What a call gets that can only go to the engine: inference when the engine certainly is not there, anything else when it was promised
-    /// to be left alone.
-    pub(crate) fn foresee_unbridged(&self, surface: Option<Surface>) -> Option<Foreseen> {
+    /// to be left alone. `only_reads`: it does not wake the engine.
+    pub(crate) fn foresee_unbridged(&self, surface: Option<Surface>, only_reads: bool) -> Option<Foreseen> {
         if surface.is_none() && !self.is_left_alone() {
             return None;
         }
-        self.foresee(None).filter(|seen| !seen.only_if_bridged)
+        let seen = self.foresee(None).filter(|seen| !seen.only_if_bridged)?;
+        let sleeps_on = only_reads && seen.trigger == Trigger::ModelLoading;
+        Some(if sleeps_on { Foreseen { answer: ErrorAnswer::asleep(), ..seen } } else { seen })
     }
 
     /// Whether the engine sleeps or is on its way down.

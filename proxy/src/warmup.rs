@@ -84,7 +84,7 @@ pub(crate) fn refuse_unbridged(
     surface: Option<Surface>,
     only_reads: bool,
 ) -> Option<ErrorAnswer> {
-    let seen = house.shim.as_ref()?.foresee_unbridged(surface)?;
+    let seen = house.shim.as_ref()?.foresee_unbridged(surface, only_reads)?;
     log.foreseen = true;
     if !only_reads {
         wake_engine(house);

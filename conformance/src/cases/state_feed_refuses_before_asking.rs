@@ -113,9 +113,16 @@ async fn refused(stage: &Stage, status: u16, code: &str, wait: Option<&str>, tri
 
 /// An engine that was promised to be left alone gets no other call either, whatever its path.
 async fn left_alone(stage: &Stage, code: &str) -> Verdict {
-    for call in [Request::post("/tokenize", r#"{"content":"a"}"#), Request::get("/metrics")] {
-        stage.ask(&call).await?.is(503)?.openai_code(code)?.local()?;
-    }
+    let call = Request::post("/tokenize", r#"{"content":"a"}"#);
+    stage.ask(&call).await?.is(503)?.openai_code(code)?.with("Retry-After", "5")?.local()?;
+    let read = stage.ask(&Request::get("/metrics")).await?;
+    read.is(503)?.openai_code(code)?.local()?;
+    // Nobody wakes it for this one, so that no wait helps.
+    if code == "MODEL_LOADING" {
+        read.without("Retry-After")?
+    } else {
+        read.with("Retry-After", "5")?
+    };
     Ok(())
 }
 
