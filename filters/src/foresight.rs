@@ -34,14 +34,17 @@ pub fn foresee(snapshot: &Snapshot, model: Option<&str>, elapsed_ms: u64) -> Opt
         let only_if_bridged = engine.state == State::Unhealthy && engine.why != Some(Why::LoadFailed);
         return Some(Foreseen { trigger, answer: answer(trigger, engine, elapsed_ms), only_if_bridged });
     }
-    let model = model.filter(|_| snapshot.gates)?;
-    let unlisted = snapshot.unlisted.filter(|_| lists(snapshot, model)).map(Condition::of);
-    let condition = snapshot.models.get(model).or(unlisted.as_ref())?;
-    if condition.state == State::Draining {
-        // On its way down a call would be broken off, whoever sends it. It is loaded again by the wish that follows.
+    let model = model?;
+    if snapshot.models.get(model).is_some_and(|condition| condition.state == State::Draining) {
+        // On its way down it would break a call off, whoever sends it.
         let (trigger, answer) = (Trigger::ModelLoading, ErrorAnswer::model_loading());
         return Some(Foreseen { trigger, answer, only_if_bridged: false });
     }
+    if !snapshot.gates {
+        return None;
+    }
+    let unlisted = snapshot.unlisted.filter(|_| lists(snapshot, model)).map(Condition::of);
+    let condition = snapshot.models.get(model).or(unlisted.as_ref())?;
     let trigger = condition.state.model_trigger()?;
     Some(Foreseen { trigger, answer: answer(trigger, condition, elapsed_ms), only_if_bridged: true })
 }
@@ -138,7 +141,10 @@ mod tests {
         assert_eq!(code(&ready, Some("unlisted")), None);
         // On its way down it would break every call off.
         ready.models.insert("leaves".into(), Condition::of(State::Draining));
-        assert_eq!(code(&ready, Some("leaves")), Some((503, "MODEL_LOADING", Some(5), false)));
+        for gates in [true, false] {
+            ready.gates = gates;
+            assert_eq!(code(&ready, Some("leaves")), Some((503, "MODEL_LOADING", Some(5), false)), "{gates}");
+        }
     }
 
     #[test]

@@ -12,7 +12,7 @@ use arc_swap::ArcSwapOption;
 use parking_lot::Mutex;
 use pingora_core::upstreams::peer::HttpPeer;
 use spillway_filters::error_answer::ErrorAnswer;
-use spillway_filters::feed::{self, Snapshot, State, Wish};
+use spillway_filters::feed::{self, Condition, Snapshot, State, Wish};
 use spillway_filters::foresight::{self, Foreseen};
 use spillway_policies::{Surface, Trigger};
 use std::collections::hash_map::RandomState;
@@ -51,6 +51,17 @@ pub(crate) struct Shim {
 struct Known {
     snapshot: Snapshot,
     at: Instant,
+    /// Nothing can be foreseen from it.
+    is_plain: bool,
+}
+
+impl Known {
+    fn now(snapshot: Snapshot) -> Self {
+        let is_leaving = |condition: &Condition| condition.state == State::Draining;
+        let is_plain =
+            snapshot.engine.state == State::Ready && !snapshot.gates && !snapshot.models.values().any(is_leaving);
+        Self { snapshot, at: Instant::now(), is_plain }
+    }
 }
 
 /// What the log was told; none: that nothing is known.
@@ -81,7 +92,7 @@ impl Shim {
     pub(crate) fn foresee(&self, model: Option<&str>) -> Option<Foreseen> {
         let known = self.known.load();
         let known = known.as_ref()?;
-        if known.snapshot.engine.state == State::Ready && !known.snapshot.gates {
+        if known.is_plain {
             return None;
         }
         let elapsed_ms = u64::try_from(known.at.elapsed().as_millis()).unwrap_or(u64::MAX);
@@ -151,7 +162,7 @@ impl Shim {
             let (ours, shim) = (self.preset, &snapshot.preset);
             tracing::warn!(ours, shim, "the shim watches another kind of engine: give both the same preset");
         }
-        self.known.store(Some(Arc::new(Known { at: Instant::now(), snapshot })));
+        self.known.store(Some(Arc::new(Known::now(snapshot))));
         self.say();
         self.changed.notify_one();
         self.asked.notify_one();
