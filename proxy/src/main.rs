@@ -177,8 +177,13 @@ async fn live(config: &Config, meeting: &Path, upgrade: bool) -> Result<(Running
     }
     tracing::info!(listener = "front", address = %running.front_address, "listening");
     tracing::info!(listener = "admin", address = %running.admin_address, "listening");
+    // The predecessor accepts until this one does.
+    let confirmed = async {
+        running.begun().await;
+        inherited.confirm().await
+    };
     let alone = tokio::select! {
-        alone = inherited.confirm() => Some(alone),
+        alone = confirmed => Some(alone),
         () = signals.end() => None,
     };
     let (departure, code) = match alone {

@@ -47,12 +47,13 @@ pub enum StartError {
 
 /// How long a process that has handed over keeps idle connections: callers who are at it learn with their next answer to come back on
 /// another one, and none finds its connection closed just as it writes.
-const FAREWELL: Duration = Duration::from_secs(3);
+const IDLE_GRACE: Duration = Duration::from_secs(3);
 
 /// A serving sidecar.
 pub struct Running {
     house: Arc<House>,
     full: Arc<FullLane>,
+    begun: watch::Receiver<bool>,
     front: Option<JoinHandle<()>>,
     front_stop: watch::Sender<bool>,
     admin_stop: watch::Sender<bool>,
@@ -90,8 +91,16 @@ pub fn start(config: &Config, inherited: &mut Inherited) -> Result<Running, Star
     let sockets = vec![front.listening.clone(), admin.listening.clone()];
     let (front_stop, front_watch) = watch::channel(false);
     let (admin_stop, admin_watch) = watch::channel(false);
+    let (begins, begun) = watch::channel(false);
+    let (early, mut over) = (shim::first_word(house.clone()), front_watch.clone());
     // Whoever calls earlier waits in the socket's backlog.
-    let early = shim::first_word(house.clone());
+    let early = async move {
+        tokio::select! {
+            () = early => {}
+            _ = over.wait_for(|over| *over) => {}
+        }
+        begins.send_replace(true);
+    };
     let full = Arc::new(FullLane::new(house.clone()));
     let lane = Lane::new(house.clone(), full.clone());
     let front = Some(front.serve("front", lane, tls, front_watch, early));
@@ -99,7 +108,7 @@ pub fn start(config: &Config, inherited: &mut Inherited) -> Result<Running, Star
     let ticking = house.clone();
     tokio::spawn(house.clock.clone().run(move |tick| ticking.each_tick(tick)));
     let report = shim::start(&house);
-    Ok(Running { house, full, front, front_stop, admin_stop, report, sockets, front_address, admin_address })
+    Ok(Running { house, full, begun, front, front_stop, admin_stop, report, sockets, front_address, admin_address })
 }
 
 impl Running {
@@ -107,6 +116,12 @@ impl Running {
     #[must_use]
     pub fn sockets(&self) -> &[Listening] {
         &self.sockets
+    }
+
+    /// Waits until connections are accepted.
+    pub async fn begun(&self) {
+        // The other end is gone only when nothing is served any more.
+        let _ = self.begun.clone().wait_for(|begun| *begun).await;
     }
 
     /// Readiness off, and every answer ends its connection; then no new connections and no idle ones; exchanges in flight finish, up to
@@ -126,7 +141,7 @@ impl Running {
         let _ = self.admin_stop.send(true);
         self.stop_accepting().await;
         tokio::select! {
-            () = tokio::time::sleep(FAREWELL) => {}
+            () = tokio::time::sleep(IDLE_GRACE) => {}
             () = hurried => {}
         }
         self.finish(max).await;
