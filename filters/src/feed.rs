@@ -142,7 +142,7 @@ pub struct Wish {
 pub struct Activity {
     /// Who subscribes, as in the stream's `?as=`.
     pub r#as: String,
-    /// The newest snapshot that it acts on.
+    /// The newest snapshot that it acts on; the greatest number of all in the last word of one that sends nothing any more.
     pub seq: u64,
     /// Its requests at the engine now.
     pub in_flight: u64,

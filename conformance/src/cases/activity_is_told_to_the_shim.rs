@@ -58,7 +58,9 @@ async fn the_last_word(bench: &Bench) -> Verdict {
     same("the sidecar's exit code", &stage.sidecar.exit().await?.code(), &Some(0))?;
     let heard = shim.scripted.journal().heard();
     let last = heard.iter().filter_map(activity).next_back().unwrap_or_default();
-    same("in flight, as told last", &last["in_flight"], &json!(0))
+    same("in flight, as told last", &last["in_flight"], &json!(0))?;
+    // Whatever is told after that, it acts on it.
+    same("the snapshot, as told last", &last["seq"], &json!(u64::MAX))
 }
 
 async fn a_stream_counts(bench: &Bench) -> Verdict {

@@ -38,13 +38,17 @@ pub(crate) async fn report(house: Arc<House>) {
 }
 
 /// How long the last word may take.
-const FAREWELL: Duration = Duration::from_millis(200);
+const LAST_WORD: Duration = Duration::from_millis(200);
 
 /// Tells the shim what is left at the end of the process: without that, the shim waits for a name that it has heard requests of.
 pub(crate) async fn farewell(house: &House) {
     let Some(shim) = &house.shim else { return };
-    let Some(activity) = activity(house, shim) else { return };
-    tokio::time::timeout(FAREWELL, shim.tell(&activity)).await.ok();
+    let Some(mut activity) = activity(house, shim) else { return };
+    if activity.in_flight == 0 {
+        // It begins nothing any more, whatever it is told from here on.
+        activity.seq = u64::MAX;
+    }
+    tokio::time::timeout(LAST_WORD, shim.tell(&activity)).await.ok();
 }
 
 /// What is in flight, as of the newest snapshot; none: nothing is known.

@@ -179,3 +179,17 @@ fn a_drain_whose_time_is_up_while_a_group_is_cleared_is_not_due() {
     rig.on(Event::Ended(139));
     rig.walk(&[(TERM, "draining", ""), (After(60_000), "draining", ""), (On(Event::Cleared), "draining", "exit 139")]);
 }
+
+#[test]
+fn one_who_has_said_the_last_word_is_not_waited_for() {
+    let mut rig = Rig::up(setup(&PLAIN), status(200));
+    rig.on(Event::Subscribed("a".into()));
+    rig.on(activity("a", rig.machine.seq(), 1, 1));
+    // It has nothing left and acts on whatever comes; that the shim ends too, it never hears.
+    rig.on(activity("a", u64::MAX, 0, 1));
+    rig.walk(&[(TERM, "draining", "SIGTERM")]);
+    let mut rig = Rig::up(setup(&PLAIN), status(200));
+    rig.on(Event::Subscribed("a".into()));
+    rig.on(activity("a", rig.machine.seq(), 0, 1));
+    rig.walk(&[(TERM, "draining", ""), (On(Event::Left("a".into())), "draining", ""), (After(14_999), "draining", "")]);
+}
