@@ -23,6 +23,7 @@ pub(crate) struct Question<'a> {
 }
 
 /// What a call authorises itself by, for a question that is asked on its behalf.
+#[derive(Hash)]
 pub(crate) struct Credential(HeaderValue);
 
 impl Credential {

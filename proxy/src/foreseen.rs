@@ -43,7 +43,7 @@ pub(crate) async fn by_list(
     call: &Call,
     list: &ModelList,
 ) -> Result<Option<Refused>, Fault> {
-    if house.warmup.is_held_back(&call.model) {
+    if house.warmup.is_held_back(&call.model, &client.connection.request_head) {
         return Ok(None);
     }
     let loading = match local_models::look_up(house, client, list, &call.model).await? {

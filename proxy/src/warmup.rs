@@ -11,6 +11,8 @@ use spillway_filters::error_answer::ErrorAnswer;
 use spillway_filters::presets::{Call, Wake};
 use spillway_policies::Surface;
 use std::collections::HashMap;
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher as _;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -36,6 +38,8 @@ struct Loads {
     by_model: HashMap<String, Load>,
     /// Models that the engine says it has loaded and has not listed since: it may list them under another name.
     unlisted: HashMap<String, Instant>,
+    /// Tells keys apart without keeping one.
+    marks: RandomState,
 }
 
 /// One model's loads.
@@ -43,6 +47,8 @@ struct Load {
     running: bool,
     failures: u32,
     not_before: Instant,
+    /// The mark of the key that the engine turned away, when that was the failure: whoever brings another one may still load.
+    turned_away: Option<u64>,
     /// What the log was told last, and when.
     said: Option<(Loaded, Instant)>,
 }
@@ -59,7 +65,8 @@ pub(crate) fn wake(house: &House, model: &str, call: &[u8]) {
     let model = house.routes.named(model).is_some().then_some(model);
     let Some(way) = Way::to(house, model, call) else { return };
     let key = model.unwrap_or_default();
-    if !house.warmup.begin(key, Instant::now()) {
+    let mark = house.warmup.mark(call);
+    if !house.warmup.begin(key, mark, Instant::now()) {
         return;
     }
     let (warmup, key, model) = (house.warmup.clone(), key.to_owned(), model.map(str::to_owned));
@@ -70,7 +77,7 @@ pub(crate) fn wake(house: &House, model: &str, call: &[u8]) {
             // By a list from before, it would be loaded once more.
             engine.listed.outdate(clock.tick());
         }
-        if warmup.end(&key, loaded, Instant::now()) {
+        if warmup.end(&key, loaded, mark, Instant::now()) {
             loaded.tell(model.as_deref());
         }
     });
@@ -106,20 +113,13 @@ enum Loaded {
 }
 
 impl Loaded {
-    const fn token(self) -> &'static str {
-        match self {
-            Self::Yes => "yes",
-            Self::Begun => "begun",
-            Self::No(_) => "no",
-            Self::NotAsked => "not_asked",
-        }
-    }
-
     /// Tells the log. A failure has its pause, so this comes once in each.
     fn tell(self, model: Option<&str>) {
-        let Self::No(status) = self else {
-            tracing::info!(model, loaded = self.token(), "asked for a load");
-            return;
+        let status = match self {
+            Self::Yes => return tracing::info!(model, loaded = "yes", "asked for a load"),
+            Self::Begun => return tracing::info!(model, loaded = "begun", "asked for a load"),
+            Self::NotAsked => return tracing::info!(model, loaded = "not_asked", "asked for a load"),
+            Self::No(status) => status,
         };
         let why = match status {
             Some(401 | 403) => {
@@ -194,11 +194,11 @@ impl Way {
 
 impl Warmup {
     /// Whether a load may start now; if so, it has.
-    fn begin(&self, model: &str, now: Instant) -> bool {
+    fn begin(&self, model: &str, mark: u64, now: Instant) -> bool {
         let mut loads = self.0.lock();
-        let new = || Load { running: false, failures: 0, not_before: now, said: None };
+        let new = || Load { running: false, failures: 0, not_before: now, turned_away: None, said: None };
         let load = loads.by_model.entry(model.to_owned()).or_insert_with(new);
-        if load.running || now < load.not_before {
+        if load.running || load.has_pause(mark, now) {
             return false;
         }
         load.running = true;
@@ -210,10 +210,16 @@ impl Warmup {
         self.0.lock().by_model.get(model).is_some_and(|load| load.running)
     }
 
-    /// Whether a load of this model has failed, and is not asked for again yet.
-    pub(crate) fn is_held_back(&self, model: &str) -> bool {
+    /// Whether a load of this model has failed, and is not asked for again yet with what this call brings.
+    pub(crate) fn is_held_back(&self, model: &str, call: &[u8]) -> bool {
         let loads = self.0.lock();
-        loads.by_model.get(model).is_some_and(|load| load.failures > 0 && Instant::now() < load.not_before)
+        let Some(load) = loads.by_model.get(model).filter(|load| load.failures > 0) else { return false };
+        load.has_pause(loads.mark(call), Instant::now())
+    }
+
+    /// What tells the key of this call from another one.
+    fn mark(&self, call: &[u8]) -> u64 {
+        self.0.lock().mark(call)
     }
 
     /// Whether the engine may have this model under another name: it loaded it, and does not list it.
@@ -227,7 +233,7 @@ impl Warmup {
     }
 
     /// Takes in how a load ended; whether the log is to be told.
-    fn end(&self, model: &str, loaded: Loaded, now: Instant) -> bool {
+    fn end(&self, model: &str, loaded: Loaded, mark: u64, now: Instant) -> bool {
         let mut loads = self.0.lock();
         if loaded == Loaded::Yes {
             loads.unlisted.insert(model.to_owned(), now);
@@ -239,6 +245,7 @@ impl Warmup {
             Loaded::NotAsked => load.failures,
             Loaded::No(_) => (load.failures + 1).min(LATCH_AFTER),
         };
+        load.turned_away = matches!(loaded, Loaded::No(Some(401 | 403))).then_some(mark);
         load.not_before = now
             + match loaded {
                 Loaded::Yes | Loaded::Begun => HEARD_PAUSE,
@@ -253,6 +260,19 @@ impl Warmup {
     }
 }
 
+impl Loads {
+    fn mark(&self, call: &[u8]) -> u64 {
+        self.marks.hash_one(Credential::of(call))
+    }
+}
+
+impl Load {
+    /// Whether nobody with this mark asks yet.
+    fn has_pause(&self, mark: u64, now: Instant) -> bool {
+        now < self.not_before && self.turned_away.is_none_or(|turned_away| turned_away == mark)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -260,34 +280,59 @@ mod tests {
     #[test]
     fn one_load_at_a_time_and_a_pause_after_a_failure() {
         let (warmup, now) = (Warmup::default(), Instant::now());
-        assert!(warmup.begin("m", now));
+        assert!(warmup.begin("m", 0, now));
         assert!(warmup.is_loading("m") && !warmup.is_loading("other"));
-        assert!(!warmup.begin("m", now));
-        assert!(warmup.begin("other", now));
-        assert!(!warmup.is_held_back("m"));
-        assert!(warmup.end("m", Loaded::No(None), now));
-        assert!(!warmup.is_loading("m") && warmup.is_held_back("m") && !warmup.is_held_back("other"));
-        assert!(!warmup.begin("m", now));
-        assert!(warmup.begin("m", now + FIRST_PAUSE));
-        assert!(warmup.end("m", Loaded::No(None), now + FIRST_PAUSE));
-        assert!(!warmup.begin("m", now + FIRST_PAUSE * 2));
-        assert!(warmup.begin("m", now + FIRST_PAUSE * 3));
+        assert!(!warmup.begin("m", 0, now));
+        assert!(warmup.begin("other", 0, now));
+        assert!(!warmup.is_held_back("m", b""));
+        assert!(warmup.end("m", Loaded::No(None), 0, now));
+        assert!(!warmup.is_loading("m") && warmup.is_held_back("m", b"") && !warmup.is_held_back("other", b""));
+        assert!(!warmup.begin("m", 0, now));
+        assert!(warmup.begin("m", 0, now + FIRST_PAUSE));
+        assert!(warmup.end("m", Loaded::No(None), 0, now + FIRST_PAUSE));
+        assert!(!warmup.begin("m", 0, now + FIRST_PAUSE * 2));
+        assert!(warmup.begin("m", 0, now + FIRST_PAUSE * 3));
+    }
+
+    #[test]
+    fn a_key_that_is_turned_away_holds_nobody_elses_load_back() {
+        let (warmup, now) = (Warmup::default(), Instant::now());
+        let calls = [
+            &b""[..],
+            b"POST / HTTP/1.1\r\nAuthorization: Bearer a\r\n",
+            b"POST / HTTP/1.1\r\nAuthorization: Bearer b\r\n",
+        ];
+        let [none, bad, good] = calls.map(|call| warmup.mark(call));
+        for mark in [none, bad] {
+            assert!(warmup.begin("m", mark, now));
+            warmup.end("m", Loaded::No(Some(401)), mark, now);
+            assert!(!warmup.begin("m", mark, now), "it would be turned away again");
+        }
+        assert!(warmup.is_held_back("m", calls[1]) && !warmup.is_held_back("m", calls[2]));
+        assert!(warmup.begin("m", good, now));
+        warmup.end("m", Loaded::Begun, good, now);
+        assert!(!warmup.is_held_back("m", calls[1]));
+        // What is no matter of keys holds for everybody.
+        let later = now + HEARD_PAUSE;
+        assert!(warmup.begin("m", bad, later));
+        warmup.end("m", Loaded::No(Some(500)), bad, later);
+        assert!(!warmup.begin("m", good, later) && warmup.is_held_back("m", calls[2]));
     }
 
     #[test]
     fn a_wish_that_was_heard_is_not_repeated_at_once_and_told_once_a_second() {
         let (warmup, now) = (Warmup::default(), Instant::now());
-        assert!(warmup.begin("m", now));
-        assert!(warmup.end("m", Loaded::Begun, now));
+        assert!(warmup.begin("m", 0, now));
+        assert!(warmup.end("m", Loaded::Begun, 0, now));
         // It is not being loaded by us, nor has it failed.
-        assert!(!warmup.begin("m", now) && !warmup.is_loading("m") && !warmup.is_held_back("m"));
+        assert!(!warmup.begin("m", 0, now) && !warmup.is_loading("m") && !warmup.is_held_back("m", b""));
         assert!(!warmup.may_be_an_alias("m"));
         let later = now + HEARD_PAUSE;
-        assert!(warmup.begin("m", later) && !warmup.end("m", Loaded::Begun, later));
+        assert!(warmup.begin("m", 0, later) && !warmup.end("m", Loaded::Begun, 0, later));
         let later = later + HEARD_PAUSE;
-        assert!(warmup.begin("m", later) && warmup.end("m", Loaded::No(Some(500)), later));
+        assert!(warmup.begin("m", 0, later) && warmup.end("m", Loaded::No(Some(500)), 0, later));
         let later = later + FIRST_PAUSE;
-        assert!(warmup.begin("m", later) && warmup.end("m", Loaded::Begun, later));
-        assert!(warmup.begin("m", later + SAID_TIME) && warmup.end("m", Loaded::Begun, later + SAID_TIME));
+        assert!(warmup.begin("m", 0, later) && warmup.end("m", Loaded::Begun, 0, later));
+        assert!(warmup.begin("m", 0, later + SAID_TIME) && warmup.end("m", Loaded::Begun, 0, later + SAID_TIME));
     }
 }

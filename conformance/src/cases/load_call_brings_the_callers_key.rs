@@ -1,7 +1,7 @@
 //! Is an engine that asks for a key asked for a load with the key of the call that wants it, and with nothing else of that call?
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use serde_json::json;
 
@@ -9,6 +9,7 @@ use crate::case::Case;
 use crate::expect::{Verdict, holds, lacks};
 use crate::stage::aftermath::{clean, secretive};
 use crate::stage::journal::Heard;
+use crate::stage::patience::eventually;
 use crate::stage::sample::{Surface, chat};
 use crate::stage::script::{Answer, Play};
 use crate::stage::setup::Setup;
@@ -29,26 +30,27 @@ async fn run(bench: Bench) -> Verdict {
     script(&stage);
     let keyed = || secretive(Surface::Chat, "org/chat").field("Cookie", "session=1");
     stage.ask(&keyed()).await?.is(200)?.remote("hosted", Some("model_loading"))?;
-    let mut asked = 1;
-    while stage.ask(&keyed()).await?.head.field("X-SIE-Served-By").as_deref() != Some("local") {
-        asked += 1;
-        holds(asked < 10_000, "the engine to serve", &loads(&stage, "org/chat").len())?;
-    }
+    let asked = AtomicUsize::new(1);
+    eventually("the engine to serve", || async {
+        asked.fetch_add(1, Ordering::Relaxed);
+        Ok(stage.ask(&keyed()).await?.head.field("X-SIE-Served-By").as_deref() == Some("local"))
+    })
+    .await?;
     for load in loads(&stage, "org/chat") {
         holds(has_key(&load) && load.head.field("Cookie").is_none(), "the key and nothing else", &load.head.start())?;
     }
     lacks("stderr", &stage.sidecar.stderr(), "asked for a load in vain")?;
 
     // Nobody brings a key: the log says what is missing.
-    let mut keyless = 1;
     stage.ask(&chat("org/keyless")).await?.is(200)?.remote("hosted", Some("model_loading"))?;
     stage.sidecar.says("asked for a load in vain: the engine asks for a key").await?;
     // The engine's own answer tells the caller.
-    while stage.ask(&chat("org/keyless")).await?.head.status() != 401 {
-        keyless += 1;
-        holds(keyless < 10_000, "the engine's own answer", &keyless)?;
-    }
-    clean(stage, asked + keyless + 2).await
+    eventually("the engine's own answer", || async {
+        asked.fetch_add(1, Ordering::Relaxed);
+        Ok(stage.ask(&chat("org/keyless")).await?.head.status() == 401)
+    })
+    .await?;
+    clean(stage, asked.into_inner() + 1).await
 }
 
 /// llama-server with `--api-key`: everybody may see its models.
