@@ -132,6 +132,8 @@ impl ProxyHttp for Sidecar {
         };
         passing.room = room;
         if let Some(answer) = warmup::refuse_unbridged(&self.house, &mut passing.log, surface, only_reads) {
+            // Its body may be long in coming, and is for nobody.
+            passing.room = None;
             write(&self.house, session, &mut passing.log, &answer, surface, true).await?;
             return Ok(true);
         }
@@ -236,6 +238,7 @@ impl ProxyHttp for Sidecar {
         };
         let code = answer.status;
         if session.response_written().is_none() {
+            passing.room = None;
             let _ = write(&self.house, session, &mut passing.log, &answer, surface, true).await;
         } else if error.esource() == &ErrorSource::Upstream {
             // An HTTP/1.0 caller sees a body that ends: only this tells.

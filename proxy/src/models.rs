@@ -19,8 +19,8 @@ pub(crate) async fn serve<'c>(house: &'c House, mut client: Client<'c>, call: Ca
     let wanted = models::wanted(call.path());
     let wanted = wanted.as_deref();
     let book = |said| Book { routes: &house.routes, remote_serving: house.remote_serving, said };
-    // An engine that is known not to answer is not waited for: most of them hold a question, too.
-    if let Some(seen) = house.shim.as_ref().and_then(|shim| shim.foresee(None))
+    // An engine that is known not to answer is not waited for: most of them hold a question, too. One that is only not well is asked.
+    if let Some(seen) = house.shim.as_ref().and_then(|shim| shim.foresee(None)).filter(|seen| !seen.only_if_bridged)
         && let Some(list) = said(seen.trigger).and_then(|said| models::complete(&[], wanted, &book(said)))
     {
         client.log.foreseen = true;
