@@ -104,7 +104,13 @@ fn unix(path: &Path, mode: u32) -> io::Result<Listener> {
 fn lock(path: &Path) -> io::Result<File> {
     let mut name = path.as_os_str().to_owned();
     name.push(".lock");
-    let lock = File::options().create(true).append(true).mode(LOCK_MODE).open(name)?;
+    let name = PathBuf::from(name);
+    let lock = File::options().create(true).append(true).mode(LOCK_MODE).open(&name).map_err(|error| {
+        // Left by a shim that ran as somebody else. Where there is no such file, the folder is what cannot be written.
+        let is_anothers = error.kind() == ErrorKind::PermissionDenied && name.exists();
+        let text = || format!("{} belongs to another user, who ran a shim here: remove it", name.display());
+        if is_anothers { io::Error::other(text()) } else { error }
+    })?;
     match lock.try_lock() {
         Ok(()) => Ok(lock),
         Err(TryLockError::WouldBlock) => Err(taken()),
