@@ -102,6 +102,11 @@ async fn a_file_that_is_younger_than_the_engine_is_none() {
             assert_eq!(stage.see("llama_cpp").await.digest.is_some(), is_known, "{started_s} of {changed_s}");
         }
     }
+    // What it maps is what it has, whenever that came.
+    let stage = llama().await;
+    stage.start(stage.changed_s("srv/models/a.gguf"));
+    stage.write("proc/100/maps", "7f00-7f01 r--s 0 fe:00 1    /srv/models/a.gguf\n");
+    assert!(stage.see("llama_cpp").await.digest.is_some());
     // Nobody can tell.
     let stage = llama().await;
     stage.write("proc/stat", "cpu 1 2\n");

@@ -21,7 +21,10 @@ pub(super) async fn of(machine: &Machine, local: &Local, known: &Known, stated: 
     let mut sums = Vec::new();
     for path in shards(path)? {
         let file = path.canonicalize().ok().filter(|file| file.is_file())?;
-        if !is_older(&path, &file, started_s)? || was_replaced(machine, local, &path, &file) {
+        let names = [&path, &file].map(|path| machine.own_path(path).display().to_string());
+        let was_replaced = names.iter().any(|name| local.mapped.contains(&format!("{name} (deleted)")));
+        let is_mapped = names.iter().any(|name| local.mapped.contains(name));
+        if was_replaced || !(is_mapped || is_older(&path, &file, started_s)?) {
             return None;
         }
         sums.push(match place::blob(&file) {
@@ -49,14 +52,8 @@ fn sharded(path: &Path) -> Option<(&str, u32)> {
     Some((start, count.parse().ok()?))
 }
 
-/// Whether the file, and its name, are as they were when the engine was started: one that does not map its files may have read others.
+/// Whether the file, and its name, are as they were when the engine was started: one that does not map its files may have read others since.
 fn is_older(named: &Path, file: &Path, started_s: i64) -> Option<bool> {
     let changed_s = |path: &Path| path.symlink_metadata().ok().map(|metadata| metadata.ctime());
     Some(changed_s(named)?.max(changed_s(file)?) < started_s)
-}
-
-/// Whether the engine still maps a file that no longer has this name: what it computes with is gone.
-fn was_replaced(machine: &Machine, local: &Local, named: &Path, file: &Path) -> bool {
-    let gone = [named, file].map(|path| format!("{} (deleted)", machine.own_path(path).display()));
-    local.gone.iter().any(|line| gone.iter().any(|gone| line.ends_with(gone)))
 }

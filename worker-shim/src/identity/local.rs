@@ -3,7 +3,7 @@
 use super::machine::Machine;
 use super::sockets;
 use crate::config::Address;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::PathBuf;
 
@@ -14,8 +14,8 @@ pub(super) struct Local {
     pub(super) listener: i32,
     /// What all of them hold open.
     pub(super) open: Vec<PathBuf>,
-    /// Files that they still map and that are gone, as `/proc/PID/maps` tells it.
-    pub(super) gone: Vec<String>,
+    /// The files that they map, as `/proc/PID/maps` tells it: one that is gone from its name ends with ` (deleted)`.
+    pub(super) mapped: BTreeSet<String>,
     arguments: Vec<Vec<String>>,
     variables: Vec<String>,
 }
@@ -53,8 +53,7 @@ impl Local {
         let arguments = words(machine, id, "cmdline")?;
         let variables = words(machine, id, "environ")?;
         let maps = machine.text(format!("/proc/{id}/maps"))?;
-        let gone = maps.lines().filter(|line| line.ends_with(" (deleted)"));
-        self.gone.extend(gone.map(str::to_owned));
+        self.mapped.extend(maps.lines().filter_map(|line| Some(line[line.find('/')?..].to_owned())));
         self.open.extend(open.iter().cloned());
         self.arguments.push(arguments);
         self.variables.extend(variables.iter().filter_map(|pair| Some(pair.split_once('=')?.0.to_owned())));
