@@ -11,6 +11,10 @@ use std::{
 
 use crate::{machine::pause, options::Options, scripted::Script};
 
+/// How often a peer is told to end, and how long it has after each time.
+const MOST_TERMS: u32 = 5;
+const BETWEEN_TERMS: Duration = Duration::from_secs(4);
+
 /// A proxy under measurement. `Ord` is the order of the table's columns.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub(crate) enum Peer {
@@ -108,7 +112,7 @@ impl Yard {
         self.run("shim", &line, port).map(Some)
     }
 
-    fn run(&self, name: &str, line: &[OsString], port: u16) -> io::Result<Running> {
+    fn run(&self, name: &'static str, line: &[OsString], port: u16) -> io::Result<Running> {
         let log = fs::File::create(self.file(&format!("{name}.log")))?;
         let child = Command::new(&line[0])
             .args(&line[1..])
@@ -117,7 +121,7 @@ impl Yard {
             .stdout(log.try_clone()?)
             .stderr(log)
             .spawn()?;
-        let mut running = Running { child, port };
+        let mut running = Running { name, child, port };
         running.until_listening().map_err(|error| {
             let log = fs::read_to_string(self.file(&format!("{name}.log"))).unwrap_or_default();
             io::Error::other(format!("{name}: {error}\n{log}"))
@@ -151,6 +155,7 @@ impl Drop for Yard {
 
 /// A started peer. Stops with the value.
 pub(crate) struct Running {
+    name: &'static str,
     child: Child,
     pub(crate) port: u16,
 }
@@ -184,17 +189,20 @@ impl Running {
         if self.child.try_wait()?.is_some() {
             return Ok(());
         }
-        signal("TERM", self.pid())?;
-        let end = Instant::now() + Duration::from_secs(20);
-        while self.child.try_wait()?.is_none() {
-            if Instant::now() > end {
-                self.child.kill()?;
-                self.child.wait()?;
-                return Err(io::Error::other("did not end on SIGTERM"));
+        // More than once: nginx sleeps on when it is told just before it begins to wait for events.
+        for _ in 0..MOST_TERMS {
+            signal("TERM", self.pid())?;
+            let next = Instant::now() + BETWEEN_TERMS;
+            while Instant::now() < next {
+                if self.child.try_wait()?.is_some() {
+                    return Ok(());
+                }
+                pause(Duration::from_millis(10));
             }
-            pause(Duration::from_millis(10));
         }
-        Ok(())
+        self.child.kill()?;
+        self.child.wait()?;
+        Err(io::Error::other(format!("{} did not end on SIGTERM", self.name)))
     }
 }
 
