@@ -3,24 +3,14 @@
 use super::engine::{Reply, Script, Seen};
 use super::{Address, Client, TcpSocket, start};
 use spillway_filters::feed::State;
-use spillway_filters::presets::{Call, Flag, Health, Listens, Method, ModelList, Origin, Queue, Watch};
+use spillway_filters::presets::{Call, Flag, Health, Method, ModelList, Origin, Queue, Watch};
 use spillway_filters::sighting::Model;
 use spillway_shim::probe::{Prober, Reach, Sighting};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 const ORIGIN: Origin = Origin::inferred("a test");
 
-const BARE: Watch = Watch {
-    every_ms: 2_000,
-    eager_ms: 200,
-    listens: Listens::First,
-    health: None,
-    models: None,
-    queue: None,
-    asleep: None,
-};
-
-static NO_PATH: Watch = BARE;
+static NO_PATH: Watch = Watch::USUAL;
 
 static FULL: Watch = Watch {
     health: Some(Health { path: "/health", loading: &[], origin: ORIGIN }),
@@ -38,7 +28,7 @@ static FULL: Watch = Watch {
     }),
     queue: Some(Queue { path: "/metrics", running: &["running"], waiting: &["waiting"], wakes: false, origin: ORIGIN }),
     asleep: Some(Flag { path: "/is_sleeping", pointer: "/is_sleeping", origin: ORIGIN }),
-    ..BARE
+    ..Watch::USUAL
 };
 
 const OK: Reply = Reply::Close("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");

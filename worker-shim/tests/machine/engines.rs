@@ -102,3 +102,6 @@ pub(crate) static BY_REFUSAL: Preset = Preset {
     watch: Watch { models: Some(ModelList { gates: false, ..LIST }), ..WATCH },
     ..BASE
 };
+
+/// One of each kind, for what must hold whatever the engine.
+pub(crate) const PRESETS: [&Preset; 7] = [&PLAIN, &FIRST, &QUEUED, &SLEEPER, &SEVERAL, &ROUTER, &BY_REFUSAL];

@@ -1,17 +1,15 @@
 //! After whatever, a world that behaves leads to what is wished: nothing is stuck.
 
-use crate::engines::{BY_REFUSAL, FIRST, PLAIN, QUEUED, ROUTER, SEVERAL, SLEEPER};
+use crate::engines::PRESETS;
 use crate::rig::{activity, listing, queue, reach, setup, status};
 use nix::sys::signal::Signal;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use spillway_filters::feed::{Moment, State, Wish};
-use spillway_filters::presets::{Preset, Wake};
+use spillway_filters::presets::Wake;
 use spillway_shim::probe::{Reach, Sighting};
 use spillway_shim::state::{Action, Event, Machine, Order, Outcome, Setup};
 use std::collections::BTreeMap;
-
-const PRESETS: [&Preset; 7] = [&PLAIN, &FIRST, &QUEUED, &SLEEPER, &SEVERAL, &ROUTER, &BY_REFUSAL];
 
 /// What may happen before the world behaves.
 #[derive(Clone, Debug)]

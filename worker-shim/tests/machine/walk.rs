@@ -1,15 +1,12 @@
 //! Whatever happens in whatever order, some things never do.
 
-use crate::engines::{BY_REFUSAL, FIRST, PLAIN, QUEUED, ROUTER, SEVERAL, SLEEPER};
+use crate::engines::{PLAIN, PRESETS};
 use crate::rig::{activity, listing, queue, reach, setup, status};
 use nix::sys::signal::Signal;
 use proptest::prelude::*;
 use spillway_filters::feed::{Moment, State, Wish};
-use spillway_filters::presets::Preset;
 use spillway_shim::probe::{Reach, Sighting};
 use spillway_shim::state::{Action, Event, Exit, Machine, Outcome, Setup, SpawnFault};
-
-const PRESETS: [&Preset; 7] = [&PLAIN, &FIRST, &QUEUED, &SLEEPER, &SEVERAL, &ROUTER, &BY_REFUSAL];
 
 /// Things that may happen at any time; what follows from an action is made by the world below.
 #[derive(Clone, Debug)]
